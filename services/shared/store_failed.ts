@@ -17,3 +17,20 @@ export class StoreFailedError extends Error {
     super(message, options);
   }
 }
+
+/**
+ * The store refuses a commit because too much waits to be written; the caller
+ * should try again later.
+ */
+export class StoreBusyError extends Error {
+  /** The name in logs. */
+  override readonly name = "StoreBusyError";
+  /** After how many milliseconds to try again. */
+  readonly retryAfterMs: number;
+
+  /** Takes the milliseconds after which to try again. */
+  constructor(retryAfterMs: number) {
+    super("Cannot write: too many writes are waiting");
+    this.retryAfterMs = retryAfterMs;
+  }
+}

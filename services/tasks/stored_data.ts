@@ -9,7 +9,7 @@ import { createLogger } from "../shared/logger.ts";
 import { readConnection } from "../shared/postgres/connection.ts";
 import type { WrappedKey } from "./secrets/tenant_key.ts";
 import type { DataSettings } from "./settings.ts";
-import type { SchemaOptions } from "./store/postgres/schema_access.ts";
+import type { SchemaOptions } from "../shared/postgres/schema.ts";
 import type { CheckedHistories } from "./store/task_check.ts";
 
 /** What can be done to the data without a running service, or beside one. */

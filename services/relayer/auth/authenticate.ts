@@ -308,8 +308,8 @@ export class Authenticator {
     }
     // A replay of a read-only request only reads again, so its nonce need not
     // reach the disk at once; a killed process may forget it.
-    claimed.claim.keep({ canWait: isReading });
-    return resolved;
+    const isNew = await claimed.claim.keep({ canWait: isReading });
+    return isNew === false ? refusal("ERR_REPLAY") : resolved;
   }
 
   /** Admits a request that only reads and may be repeated. */

@@ -1,4 +1,4 @@
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertRejects } from "@std/assert";
 import { FakeClock } from "../../../tests/support/fake_clock.ts";
 import type { BodyOutcome } from "../../shared/http/exchange.ts";
 import { RequestHeaders } from "../../shared/http1/head.ts";
@@ -237,6 +237,21 @@ Deno.test("authenticate() lets one of many equal requests in", async () => {
   assertEquals(codes.filter((code) => code === "ok").length, 1);
   assertEquals(codes.filter((code) => code === "ERR_REPLAY").length, 19);
   assertEquals(setting.kept.length, 1);
+});
+
+Deno.test("authenticate() refuses what another instance has taken, and what the store could not note", async () => {
+  const clock = new FakeClock();
+  const answers = [Promise.resolve(false), Promise.reject(new Error("gone"))];
+  const nonces = new Nonces({
+    clock,
+    persist: () => answers.shift() ?? Promise.resolve(true),
+  });
+  const setting = setUp({ clock, nonces });
+  const taken = setting.request();
+  assertEquals(getCode(await setting.send(taken)), "ERR_REPLAY");
+  const other = setting.request();
+  await assertRejects(() => setting.send(other), Error, "gone");
+  assertEquals((await setting.send(other)).kind, "ok");
 });
 
 Deno.test("authenticate() refuses a repetition for as long as it has a good time", async () => {

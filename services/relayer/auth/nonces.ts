@@ -31,8 +31,14 @@ type ClaimOutcome =
  * stays.
  */
 interface Claim {
-  /** Stores the nonce, as the request is accepted. */
-  keep(options?: Pick<KeptNonce, "canWait">): void;
+  /**
+   * Stores the nonce, as the request is accepted. Where other instances take
+   * requests as well, resolves with whether none of them has taken this one;
+   * until then nothing may be done for it.
+   *
+   * @throws what the store throws; then the request must not be accepted
+   */
+  keep(options?: Pick<KeptNonce, "canWait">): Promise<boolean> | undefined;
   /** Takes the claim back, as the request is refused. */
   release(): void;
 }
@@ -54,22 +60,29 @@ interface KeptNonce {
 
 /**
  * Persists nonces in the store. Each is queued at once, so that it is written
- * before anything the request writes.
+ * before anything the request writes. A store that several instances share
+ * decides whether the nonce is new; else the memory does.
  */
 export function toStore({ store, storage, logger }: {
-  readonly store: Pick<RelayerStore, "commit">;
+  readonly store: Pick<RelayerStore, "commit" | "hasOwnTime">;
   readonly storage: Pick<StorageWatch, "note">;
   /** Learns of nonces that could not be written. */
   readonly logger: Logger;
-}): (nonce: KeptNonce) => void {
+}): NoncesOptions["persist"] {
   return ({ nonce, expiresAtMs, canWait }) => {
     const change = { kind: "nonce", nonce, expiresAtMs } as const;
-    store.commit([change], { canWait }).catch((error) => {
+    const committing = store.commit([change], { canWait });
+    if (store.hasOwnTime) {
+      return committing.then(({ kind }) => kind === "ok");
+    }
+    // A conflict says nothing new: the memory knows all nonces of the store.
+    committing.catch((error) => {
       if (storage.note(error)) return;
       logger.warn("Cannot store that a request was accepted", {
         error: describeError(error),
       });
     });
+    return undefined;
   };
 }
 
@@ -81,8 +94,11 @@ interface NoncesOptions {
    * Stores a nonce, so that it is known after a restart. The nonce must be in
    * the store's queue when this returns, so that it is written before what the
    * request writes. Must not throw.
+   *
+   * @returns where the store decides whether the nonce is new, what it has
+   * decided
    */
-  readonly persist: (nonce: KeptNonce) => void;
+  readonly persist: (nonce: KeptNonce) => Promise<boolean> | undefined;
   /**
    * How long a claim is remembered at least, in milliseconds.
    *
@@ -183,9 +199,15 @@ export class Nonces {
       kind: "ok",
       claim: {
         keep: ({ canWait } = {}) => {
-          const nonce = digest.toString("hex");
-          if (isOpen) this.#options.persist({ nonce, expiresAtMs, canWait });
+          if (!isOpen) return undefined;
           isOpen = false;
+          const nonce = digest.toString("hex");
+          const kept = this.#options.persist({ nonce, expiresAtMs, canWait });
+          return kept?.catch((error) => {
+            // The request may come again: then the store tells what it has.
+            forget(generation, { entry, publicKey });
+            throw error;
+          });
         },
         release: () => {
           if (isOpen) forget(generation, { entry, publicKey });

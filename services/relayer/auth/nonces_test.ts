@@ -1,7 +1,11 @@
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertRejects } from "@std/assert";
 import { FakeClock } from "../../../tests/support/fake_clock.ts";
+import { RecordingLogger } from "../../../tests/support/recording_logger.ts";
 import { SeededRandom } from "../../../tests/support/seeded_random.ts";
-import { Nonces } from "./nonces.ts";
+import { serviceTest } from "../../../tests/support/services.ts";
+import { openSubject } from "../store/postgres/testing/postgres_subject.ts";
+import { StorageWatch } from "../store/storage_watch.ts";
+import { Nonces, toStore } from "./nonces.ts";
 
 type NoncesOptions = ConstructorParameters<typeof Nonces>[0];
 
@@ -87,6 +91,63 @@ Deno.test("release() gives the place back, keep() has the claim written down", (
   assertEquals(kept.map(([, expiresAtMs]) => expiresAtMs), [
     clock.nowMs() + 600_000,
   ]);
+});
+
+Deno.test("keep() tells what the store decides, and forgets what it could not", async () => {
+  const answers = [
+    Promise.resolve(true),
+    Promise.resolve(false),
+    Promise.reject(new Error("no answer")),
+    Promise.resolve(true),
+  ];
+  const { nonces } = setUp({ persist: () => answers.shift() });
+  const keep = async (name: string): Promise<boolean | undefined> => {
+    const outcome = nonces.claim(ANN, name);
+    assert(outcome.kind === "ok");
+    return await outcome.claim.keep();
+  };
+  assertEquals(await keep("1"), true);
+  assertEquals(await keep("2"), false);
+  await assertRejects(() => keep("3"), Error, "no answer");
+  assertEquals(await keep("3"), true);
+  for (const name of ["1", "2", "3"]) {
+    assertEquals(nonces.claim(ANN, name).kind, "seen");
+  }
+});
+
+serviceTest(["postgres"], {
+  name: "Nonces of three instances on one store let each request in once",
+  async fn() {
+    const subject = await openSubject();
+    const logger = new RecordingLogger();
+    const storage = new StorageWatch(() => Promise.resolve(), logger);
+    const stores = [
+      subject.store,
+      await subject.another(),
+      await subject.another(),
+    ];
+    const instances = stores.map((store) =>
+      new Nonces({
+        clock: subject.clock,
+        persist: toStore({ store, storage, logger }),
+      })
+    );
+    const take = async (nonces: Nonces, name: string): Promise<number> => {
+      const outcome = nonces.claim(ANN, name);
+      const isNew = outcome.kind === "ok" && await outcome.claim.keep();
+      return isNew ? 1 : 0;
+    };
+    const taken = await Promise.all(
+      Array.from({ length: 200 }, async (_, at) => {
+        const each = instances.flatMap((nonces) => [
+          ...[take(nonces, `${at}`), take(nonces, `${at}`)],
+        ]);
+        return (await Promise.all(each)).reduce((sum, one) => sum + one, 0);
+      }),
+    );
+    assertEquals(taken, taken.map(() => 1));
+    await subject.close();
+  },
 });
 
 Deno.test("load() makes known what was written down before a restart", () => {

@@ -100,7 +100,7 @@ interface RateLimitsOptions {
   readonly accountPerHour: number;
   /** Measures the time. */
   readonly clock: Clock;
-  /** Stores rate windows; called by {@linkcode RateLimits.flush}. */
+  /** Adds points to stored windows; called by {@linkcode RateLimits.flush}. */
   readonly persist: (windows: readonly RateWindow[]) => Promise<void>;
   /**
    * Most keys and accounts that are remembered; the one with the oldest call is
@@ -143,8 +143,8 @@ export class RateLimits {
    * Points by name of key or account; the most recently used name comes last.
    */
   readonly #spent: BoundedMap<string, MinutePoints[]>;
-  /** Windows that were not stored yet, by minute and name. */
-  #changed = new Map<string, RateWindow>();
+  /** Points that were not stored yet, by minute and name. */
+  #added = new Map<string, RateWindow>();
 
   /** Makes limits of which nothing is spent yet. */
   constructor(options: RateLimitsOptions) {
@@ -220,40 +220,44 @@ export class RateLimits {
     if (!(points > 0)) return;
     const minute = this.#minute();
     for (const name of [nameOfKey(caller), nameOfAccount(caller)]) {
-      const total = addPoints(this.#use(name), { minute, points });
-      this.#changed.set(`${minute} ${name}`, { name, minute, points: total });
+      addPoints(this.#use(name), { minute, points });
+      this.#note({ name, minute, points });
     }
   }
 
   /**
-   * Stores the windows that changed since the last flush. Windows that could
-   * not be stored are tried again with the next flush.
+   * Stores the points that were spent since the last flush. Points that could
+   * not be stored are tried again with the next flush; where that failed after
+   * all was written, they count twice for others and after a restart.
    *
    * @throws {unknown} what `persist` throws
    */
   async flush(): Promise<void> {
-    const changed = [...this.#changed];
-    this.#changed = new Map();
-    for (let from = 0; from < changed.length; from += FLUSH_WINDOWS) {
-      const part = changed.slice(from, from + FLUSH_WINDOWS);
+    const added = [...this.#added.values()];
+    this.#added = new Map();
+    for (let from = 0; from < added.length; from += FLUSH_WINDOWS) {
       try {
-        await this.#persist(part.map(([, window]) => window));
+        await this.#persist(added.slice(from, from + FLUSH_WINDOWS));
       } catch (error) {
-        this.#putBack(changed.slice(from));
+        this.#putBack(added.slice(from));
         throw error;
       }
     }
   }
 
-  #putBack(windows: readonly (readonly [string, RateWindow])[]): void {
-    for (const [key, window] of windows) {
-      // Bounded, like the names in memory: these windows matter only after a
-      // restart.
-      if (this.#changed.size >= 2 * this.#maxNames) return;
-      if (!this.#changed.has(key) && window.minute >= this.firstMinute) {
-        this.#changed.set(key, window);
-      }
+  #putBack(windows: readonly RateWindow[]): void {
+    for (const window of windows) {
+      // Bounded, like the names in memory: these windows matter only to others
+      // and after a restart.
+      if (this.#added.size >= 2 * this.#maxNames) return;
+      if (window.minute >= this.firstMinute) this.#note(window);
     }
+  }
+
+  #note({ name, minute, points }: RateWindow): void {
+    const key = `${minute} ${name}`;
+    const sum = points + (this.#added.get(key)?.points ?? 0);
+    this.#added.set(key, { name, minute, points: sum });
   }
 
   /** Returns the points of a name, and marks the name as used now. */
@@ -271,10 +275,9 @@ export class RateLimits {
 }
 
 /**
- * Adds points to a minute and returns the minute's sum; drops the oldest minute
- * when there are too many.
+ * Adds points to a minute; drops the oldest minute when there are too many.
  */
-function addPoints(spent: MinutePoints[], added: MinutePoints): number {
+function addPoints(spent: MinutePoints[], added: MinutePoints): void {
   const { minute, points } = added;
   // Nearly always the last; another one only after a clock was set.
   const index = spent.findLastIndex((known) => known.minute === minute);
@@ -282,5 +285,4 @@ function addPoints(spent: MinutePoints[], added: MinutePoints): number {
   if (index === -1) spent.push({ minute, points: sum });
   else spent[index] = { minute, points: sum };
   if (spent.length > MAX_MINUTES + 1) spent.shift();
-  return sum;
 }

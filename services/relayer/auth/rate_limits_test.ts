@@ -150,6 +150,15 @@ Deno.test("flush() has written down what changed, and load() takes it in", async
   assertEquals(getCode(next.take(ANN, 1)), "delegate_key");
 });
 
+Deno.test("flush() writes the points since the last one, as others add theirs", async () => {
+  const { limits, written } = setUp();
+  limits.take(ANN, 5);
+  await limits.flush();
+  limits.take(ANN, 2);
+  await limits.flush();
+  assertEquals(written.map(({ points }) => points), [5, 5, 2, 2]);
+});
+
 Deno.test("load() leaves out what does not count any more", () => {
   const { limits, clock } = setUp();
   const minute = Math.floor(clock.nowMs() / 60_000);

@@ -11,7 +11,8 @@ import { describeError, waitAtMost } from "../../shared/settled.ts";
 import type { JobRow } from "../store/rows.ts";
 import type { StorageWatch } from "../store/storage_watch.ts";
 import type { RelayerStore } from "../store/store.ts";
-import { LATE_FAILURE, LONGEST_WAIT_MS, nextAttemptMs } from "./job_failure.ts";
+import { LATE_FAILURE, nextAttemptMs } from "./job_failure.ts";
+import { JobLeases } from "./job_leases.ts";
 import type { FailedStep, JobSteps } from "./job_steps.ts";
 
 /** Options of {@linkcode JobRunner}. */
@@ -22,8 +23,14 @@ interface JobRunnerOptions {
    */
   readonly store: Pick<
     RelayerStore,
-    "dueJobs" | "nextJobMs" | "commit" | "jobs"
+    "leaseJobs" | "renewLeases" | "nextJobMs" | "commit" | "jobs"
   >;
+  /**
+   * The id of this instance, as the members of the store have it.
+   *
+   * @default the instance has the store for itself
+   */
+  readonly instance?: (() => string) | undefined;
   /** Runs the steps of a batch of jobs. */
   readonly steps: Pick<JobSteps, "run">;
   /** Called with the id of each job that was given up. */
@@ -98,27 +105,13 @@ const ENDING_MS = 250;
  * The longest time between two queries for due jobs: the wall clock may be set.
  */
 const LONGEST_REST_MS = 60_000;
-/** The shortest time between two queries while jobs are under way. */
+/** The time between two queries while jobs are under way. */
 const UNDER_WAY_REST_MS = 1_000;
-
-/**
- * Most bytes that the payloads of a batch have together; a single job may have
- * more.
- */
-export const MAX_BATCH_BYTES = 8 * 1_048_576;
-
-/**
- * No job is put off for longer, whatever happens: one that seems further away
- * was scheduled before the clock was set back. Less than a clock is usually set
- * by.
- */
-const FARTHEST_MS = LONGEST_WAIT_MS + 60_000;
 
 /** Runs due jobs. */
 export class JobRunner {
   readonly #options: JobRunnerOptions;
-  readonly #due: DueJobs;
-  readonly #underWay = new Set<string>();
+  readonly #leases: JobLeases;
   readonly #batches = new Map<Batch, Promise<void>>();
   readonly #looking: Periodic;
   #isBehind = false;
@@ -127,7 +120,11 @@ export class JobRunner {
   /** A runner that is not started. */
   constructor(options: JobRunnerOptions) {
     this.#options = options;
-    this.#due = new DueJobs(options.store);
+    const { store, instance = () => "", clock } = options;
+    this.#leases = new JobLeases({
+      ...{ store, instance, clock },
+      onError: (error) => this.#noteLost(error),
+    });
     this.#looking = new Periodic({
       clock: options.clock,
       run: (signal) => this.#look(signal),
@@ -143,8 +140,8 @@ export class JobRunner {
 
   /**
    * Begins no further batches and waits up to `graceMs` for those under way;
-   * then aborts them, and abandons those that do not end soon. Their jobs run
-   * again at the next start.
+   * then aborts them, and abandons those that do not end soon. Their jobs are
+   * given back: they run again at the next start, or at another instance.
    */
   async stop(graceMs: number): Promise<void> {
     void this.#looking.stop();
@@ -160,8 +157,10 @@ export class JobRunner {
     const last = await waitAtMost(ended, { clock, timeoutMs: ENDING_MS });
     if (last !== "late") return;
     logger.warn("Left unfinished jobs; they continue at the next start", {
-      jobs: this.#underWay.size,
+      jobs: this.#leases.size,
     });
+    const givingBack = this.#leases.giveAllBack();
+    await waitAtMost(givingBack, { clock, timeoutMs: ENDING_MS });
   }
 
   /** Looks for due jobs now; called when there may be new ones. */
@@ -177,15 +176,14 @@ export class JobRunner {
       if (isSecond && !this.#mayGoOn(clock.nowMs())) {
         return this.#looking.wakeIn(GIVE_WAY_MS);
       }
-      const { jobs, longestMs } = await this.#due.take(
-        clock.nowMs(),
+      const { jobs, longestMs } = await this.#leases.take(
         isSecond ? Math.min(batch, GIVE_WAY_BATCH) : batch,
-        this.#underWay,
       );
       this.#isBehind = longestMs > PATIENCE_MS;
       // The runner may have been stopped meanwhile, and then nothing waits for
       // a new batch.
-      if (jobs.length === 0 || signal.aborted) break;
+      if (signal.aborted) return await this.#leases.giveBack(jobs);
+      if (jobs.length === 0) break;
       this.#begin(jobs);
     }
     await this.#wakeForNext();
@@ -200,6 +198,15 @@ export class JobRunner {
     this.#looking.wakeIn(STORE_RETRY_MS);
   }
 
+  /** Another instance may take the jobs: the first that changes one goes on. */
+  #noteLost(error: unknown): void {
+    const { logger, storage } = this.#options;
+    if (storage.note(error)) return;
+    logger.warn("Cannot keep jobs for this instance: the store failed", {
+      error: describeError(error),
+    });
+  }
+
   /** Whether a batch may begin although other work comes first. */
   #mayGoOn(nowMs: number): boolean {
     const passedMs = nowMs - this.#lastBatchMs;
@@ -209,11 +216,10 @@ export class JobRunner {
 
   #begin(jobs: readonly JobRow[]): void {
     this.#lastBatchMs = this.#options.clock.nowMs();
-    for (const { id } of jobs) this.#underWay.add(id);
     const ending = new AbortController();
     const batch: Batch = { jobs, ending, isGivenUp: false };
     const work = this.#run(batch).finally(() => {
-      for (const { id } of jobs) this.#underWay.delete(id);
+      this.#leases.forget(jobs);
       this.#batches.delete(batch);
       this.wake();
     });
@@ -225,7 +231,7 @@ export class JobRunner {
     const failed = await this.#runSteps(batch);
     // The process stops: the jobs are unchanged, and run again at the next
     // start.
-    if (batch.isGivenUp) return;
+    if (batch.isGivenUp) return await this.#leases.giveBack(batch.jobs);
     const { signal } = batch.ending;
     // A full disk is not the jobs' fault: giving them up would lose texts that
     // were accepted.
@@ -246,7 +252,9 @@ export class JobRunner {
     }
     // The failed jobs are due again at once, so the batch keeps its place for
     // the pause.
-    if (pauseMs > 0) await pause(pauseMs, { clock, signal });
+    if (pauseMs === 0) return;
+    await pause(pauseMs, { clock, signal });
+    await this.#leases.giveBack(failed.map(({ job }) => job));
   }
 
   async #runSteps(
@@ -316,72 +324,12 @@ export class JobRunner {
     const { store, clock } = this.#options;
     const nextMs = await store.nextJobMs();
     if (nextMs === undefined) return;
-    // Jobs under way count as due all the time, and other jobs must not wait
-    // for them.
-    const leastMs = this.#underWay.size > 0 ? UNDER_WAY_REST_MS : 1;
-    const delayMs = Math.max(leastMs, nextMs - clock.nowMs());
+    // Due jobs may wait for the end of a batch, and others must not wait for
+    // the jobs under way, which count as due when their leases end.
+    const isBusy = this.#leases.size > 0;
+    const delayMs = isBusy
+      ? UNDER_WAY_REST_MS
+      : Math.max(1, nextMs - clock.nowMs());
     this.#looking.wakeIn(Math.min(LONGEST_REST_MS, delayMs));
   }
-}
-
-/** Queries a store for due jobs. */
-class DueJobs {
-  readonly #store: Pick<RelayerStore, "dueJobs" | "nextJobMs">;
-  /** Average bytes of a payload in the last query. */
-  #meanBytes = 0;
-
-  /** Makes a query that has read nothing yet. */
-  constructor(store: Pick<RelayerStore, "dueJobs" | "nextJobMs">) {
-    this.#store = store;
-  }
-
-  /**
-   * Returns the next due jobs, at most `most`, the longest waiting first, and
-   * how long the first one has been due. Returns none when all due jobs are
-   * under way already.
-   */
-  async take(
-    nowMs: number,
-    most: number,
-    underWay: ReadonlySet<string>,
-  ): Promise<{ readonly jobs: readonly JobRow[]; readonly longestMs: number }> {
-    // The store reads payloads along with the jobs, so no more jobs are read
-    // than fit in a batch.
-    const fit = Math.floor(MAX_BATCH_BYTES / Math.max(1, this.#meanBytes));
-    const count = Math.max(1, Math.min(most, fit));
-    // Jobs under way count as due as well; they must not hide the others.
-    const due = await this.#read(nowMs, underWay.size + count);
-    if (due.length > 0) {
-      this.#meanBytes = due.reduce((sum, job) => sum + countBytes(job), 0) /
-        due.length;
-    }
-    const free = due.filter(({ id }) => !underWay.has(id));
-    const longestMs = free[0] === undefined
-      ? 0
-      : nowMs - free[0].nextAttemptAtMs;
-    return { jobs: upToBytes(free.slice(0, count)), longestMs };
-  }
-
-  async #read(nowMs: number, limit: number): Promise<readonly JobRow[]> {
-    const due = await this.#store.dueJobs(nowMs, limit);
-    if (due.length > 0) return due;
-    const nextMs = await this.#store.nextJobMs();
-    // The clock was set back: no job is scheduled that far ahead.
-    return nextMs !== undefined && nextMs - nowMs > FARTHEST_MS
-      ? await this.#store.dueJobs(nextMs, limit)
-      : due;
-  }
-}
-
-function upToBytes(jobs: readonly JobRow[]): readonly JobRow[] {
-  let bytes = 0;
-  const end = jobs.findIndex((job, index) => {
-    bytes += countBytes(job);
-    return index > 0 && bytes > MAX_BATCH_BYTES;
-  });
-  return end === -1 ? jobs : jobs.slice(0, end);
-}
-
-function countBytes({ payload }: JobRow): number {
-  return payload?.length ?? 0;
 }

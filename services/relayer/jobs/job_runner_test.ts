@@ -7,11 +7,17 @@ import { StoreFailedError } from "../../shared/store_failed.ts";
 import { BlobStoreError } from "../blobs/blob_store.ts";
 import type { JobRow } from "../store/rows.ts";
 import { StorageWatch } from "../store/storage_watch.ts";
-import type { Change, CommitOutcome } from "../store/store.ts";
+import type {
+  Change,
+  CommitOutcome,
+  JobLeases,
+  RelayerStore,
+} from "../store/store.ts";
 import { conflictingStore } from "../store/testing/conflicting_store.ts";
 import { sampleJob } from "../store/testing/sample_rows.ts";
 import { thrownFailure } from "./job_failure.ts";
-import { JobRunner, MAX_BATCH_BYTES } from "./job_runner.ts";
+import { MAX_BATCH_BYTES } from "./job_leases.ts";
+import { JobRunner } from "./job_runner.ts";
 import { JobSteps } from "./job_steps.ts";
 import {
   CALLER,
@@ -76,18 +82,45 @@ class FakeWork {
   }
 
   // deno-lint-ignore require-await -- a throw becomes a rejection
-  async dueJobs(nowMs: number, limit: number): Promise<readonly JobRow[]> {
+  async leaseJobs(
+    { nowMs, dueMs = nowMs, limit, instance, leaseMs, maxBytes = Infinity }:
+      JobLeases,
+  ): Promise<readonly JobRow[]> {
     this.looks++;
     if (this.fault !== undefined) throw this.fault;
-    return this.#open().filter(({ nextAttemptAtMs }) =>
-      nextAttemptAtMs <= nowMs
-    ).slice(0, limit);
+    let bytes = 0;
+    const due = this.#open().filter((job) =>
+      job.nextAttemptAtMs <= dueMs && (job.leasedUntilMs ?? 0) <= nowMs
+    ).slice(0, limit).filter(({ payload }, index) => {
+      bytes += payload?.length ?? 0;
+      return index === 0 || bytes <= maxBytes;
+    });
+    for (const job of due) {
+      const leasedUntilMs = nowMs + leaseMs;
+      this.rows.set(job.id, { ...job, leasedBy: instance, leasedUntilMs });
+    }
+    return due;
+  }
+
+  // deno-lint-ignore require-await -- a throw becomes a rejection
+  async renewLeases(
+    { instance, jobs, untilMs }: Parameters<RelayerStore["renewLeases"]>[0],
+  ): Promise<void> {
+    if (this.fault !== undefined) throw this.fault;
+    for (const { id } of jobs) {
+      const job = this.rows.get(id);
+      if (job?.leasedBy !== instance) continue;
+      this.rows.set(id, { ...job, leasedUntilMs: untilMs });
+    }
   }
 
   // deno-lint-ignore require-await -- a throw becomes a rejection
   async nextJobMs(): Promise<number | undefined> {
     if (this.fault !== undefined) throw this.fault;
-    return this.#open()[0]?.nextAttemptAtMs;
+    const times = this.#open().map(({ nextAttemptAtMs, leasedUntilMs = 0 }) =>
+      Math.max(nextAttemptAtMs, leasedUntilMs)
+    );
+    return times.length === 0 ? undefined : Math.min(...times);
   }
 
   // deno-lint-ignore require-await -- a throw becomes a rejection
@@ -109,9 +142,13 @@ class FakeWork {
         return { kind: "conflict", change: 0 };
       }
       const { payload: _payload, error, ...patch } = change.patch;
+      const { leasedBy, leasedUntilMs } = row;
       this.rows.set(row.id, {
         ...row,
         ...patch,
+        ...(patch.nextAttemptAtMs === undefined
+          ? { leasedBy, leasedUntilMs }
+          : { leasedBy: undefined, leasedUntilMs: undefined }),
         ...(typeof error === "string" ? { error } : {}),
         version: row.version + 1,
       });
@@ -261,10 +298,11 @@ Deno.test("JobRunner.stop() begins nothing that a look finds meanwhile", async (
   const held = Promise.withResolvers<void>();
   const runner = work.runner({
     store: {
-      dueJobs: async (nowMs, limit) => {
+      leaseJobs: async (leases) => {
         await held.promise;
-        return await work.dueJobs(nowMs, limit);
+        return await work.leaseJobs(leases);
       },
+      renewLeases: (leases) => work.renewLeases(leases),
       nextJobMs: () => work.nextJobMs(),
       commit: (changes) => work.commit(changes),
       jobs: (owner, ids) => work.jobs(owner, ids),

@@ -339,7 +339,7 @@ Deno.test("JobSteps.run() stores a memory whose predecessor is deleted meanwhile
 Deno.test("JobSteps.run() leaves alone what somebody else took further", async () => {
   await withWorld(async (world) => {
     const [id = ""] = await world.accept(["Tea."]);
-    const [job] = await world.store.dueJobs(world.clock.nowMs(), 1);
+    const [job] = await world.leaseDue(1);
     assert(job !== undefined);
     const { signal } = new AbortController();
     assertEquals(await world.steps().run([job], signal), [{ kind: "done" }]);
@@ -527,7 +527,7 @@ Deno.test("JobSteps.run() asks for a turn for each job, at the cost of its owner
         return { kind: "ok", turn } as const;
       },
     };
-    const jobs = await world.store.dueJobs(world.clock.nowMs(), 10);
+    const jobs = await world.leaseDue(10);
     const steps = world.steps({ turns });
     const { signal } = new AbortController();
     const outcomes = await steps.run(jobs, signal);

@@ -10,11 +10,11 @@ import type { AccountState } from "../../shared/ledger/account_contract.ts";
 import { firstGasCoin } from "../../shared/ledger/gas_chain.ts";
 import { sha256 } from "../../shared/ledger/digest.ts";
 import type { ObjectRef } from "../../shared/ledger/transaction.ts";
+import { RowColumns } from "../store/row_columns.ts";
 import {
   columnBytes,
   type DatabaseRecord,
   prepareAll,
-  RowColumns,
   type Statements,
 } from "../store/sqlite/row_columns.ts";
 import type { LedgerFile } from "./ledger_file.ts";

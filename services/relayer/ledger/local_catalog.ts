@@ -10,10 +10,10 @@ import type {
   MovedBlob,
   NewCatalogEntry,
 } from "../blobs/blob_store.ts";
+import { RowColumns } from "../store/row_columns.ts";
 import {
   type DatabaseRecord,
   prepareAll,
-  RowColumns,
   type Statements,
 } from "../store/sqlite/row_columns.ts";
 import type { LedgerFile } from "./ledger_file.ts";

@@ -60,6 +60,13 @@ export interface JobRow extends Omit<NewJob, "payload"> {
   readonly attempts: number;
   /** When it changed last, in milliseconds since the epoch. */
   readonly updatedAtMs: number;
+  /** The instance that works on it, or did last. */
+  readonly leasedBy?: string | undefined;
+  /**
+   * Until when no other instance takes it, in milliseconds since the epoch;
+   * absent when no instance has it.
+   */
+  readonly leasedUntilMs?: number | undefined;
   /** The blob to be stored; absent once it is in the blob store. */
   readonly payload?: Uint8Array | undefined;
   /**

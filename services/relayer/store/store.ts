@@ -7,12 +7,18 @@
  */
 
 import type {
+  CommonNotice,
+  InstanceStore,
+} from "../../shared/instance_store.ts";
+import type {
   JobRow,
   MemoryRow,
   NewJob,
   NewMemory,
   Tombstone,
 } from "./rows.ts";
+
+export { StoreBusyError } from "../../shared/store_failed.ts";
 
 /** One change of a commit. A commit applies all of its changes, or none. */
 export type Change =
@@ -23,7 +29,11 @@ export type Change =
    * conflicts when the owner has used that key and it has not expired.
    */
   | { readonly kind: "claim_key"; readonly claim: KeyClaim }
-  /** Changes a job; conflicts unless its version is still the expected one. */
+  /**
+   * Changes a job; conflicts unless its version is still the expected one. A
+   * job that is put off by `nextAttemptAtMs`, or that is finished, is given back
+   * by the instance that had it.
+   */
   | {
     readonly kind: "job";
     readonly owner: string;
@@ -90,22 +100,34 @@ export type Change =
     readonly owner: string;
     readonly blobId: string;
   }
-  /** Stores a nonce, so that it is known after a restart. */
+  /**
+   * Stores a nonce, so that it is known after a restart, and to other
+   * instances; conflicts when it is there and has not expired. A store of one
+   * instance may find only one that expires at the same instant: the instance's
+   * memory has the others.
+   */
   | {
     readonly kind: "nonce";
     readonly nonce: string;
     readonly expiresAtMs: number;
   }
-  /** Stores a rate window, so that it is known after a restart. */
+  /** Adds points to a rate window, so that they are known after a restart. */
   | { readonly kind: "rate"; readonly window: RateWindow }
   /**
-   * Begins a snapshot of an owner's index, with all changes up to this commit.
-   * It replaces the owner's former snapshot.
+   * Begins a snapshot of an owner's index. It replaces the owner's former
+   * snapshot. An index that lacks a removal must not become a snapshot: the
+   * store then begins none, and drops the parts that are written to it.
    */
   | {
     readonly kind: "begin_snapshot";
     readonly owner: string;
     readonly name: string;
+    /**
+     * The number of the last change that the index has.
+     *
+     * @default that of the last change of the owner
+     */
+    readonly change?: number | undefined;
   }
   /** Adds a part to a snapshot. */
   | { readonly kind: "snapshot_part"; readonly part: SnapshotPart }
@@ -156,6 +178,51 @@ interface JobPatch {
   /** The blob to be stored; null once it is in the blob store. */
   readonly payload?: Uint8Array | null | undefined;
 }
+
+/** The name of a job. */
+export interface JobName {
+  /** The owner's address. */
+  readonly owner: string;
+  /** The job's id. */
+  readonly id: string;
+}
+
+/** Which jobs an instance takes, and for how long. */
+export interface JobLeases {
+  /** The time, in milliseconds since the epoch. */
+  readonly nowMs: number;
+  /**
+   * Until when the next attempt of a job has to be due, in milliseconds since
+   * the epoch.
+   *
+   * @default {nowMs}
+   */
+  readonly dueMs?: number | undefined;
+  /** Most jobs. */
+  readonly limit: number;
+  /**
+   * Most bytes that their payloads have together; a single job may have more.
+   *
+   * @default no limit
+   */
+  readonly maxBytes?: number | undefined;
+  /** The instance. */
+  readonly instance: string;
+  /** For how many milliseconds no other instance takes them. */
+  readonly leaseMs: number;
+}
+
+/** What relayers tell each other. */
+export type Notice =
+  /** A job has ended, for which a request may wait. */
+  | ({ readonly kind: "job_ended" } & JobName)
+  /** A key was destroyed; no instance may go on using it. */
+  | {
+    readonly kind: "key_destroyed";
+    readonly owner: string;
+    readonly keyId: string;
+  }
+  | CommonNotice;
 
 /** A client's idempotency key, and the request that it was used for. */
 export interface KeyClaim {
@@ -256,7 +323,7 @@ export interface NamespaceRow {
 export interface CommitOptions {
   /**
    * Whether the commit may wait a moment to share a transaction with others.
-   * Commits stay in the order of the calls.
+   * An owner's commits stay in the order of the calls.
    *
    * @default {false}
    */
@@ -271,29 +338,19 @@ export type CommitOutcome =
    */
   | { readonly kind: "conflict"; readonly change: number };
 
-/** Thrown by {@linkcode RelayerStore.commit} when its write queue is full. */
-export class StoreBusyError extends Error {
-  /** The name of the class. */
-  override readonly name = "StoreBusyError";
-  /** After how many milliseconds a retry makes sense. */
-  readonly retryAfterMs: number;
-
-  /** Makes an error that suggests a retry after some milliseconds. */
-  constructor(retryAfterMs: number) {
-    super("Cannot write: too many writes are waiting");
-    this.retryAfterMs = retryAfterMs;
-  }
-}
-
-/** Stores all data of the relayer except blobs and keys. */
-export interface RelayerStore {
+/**
+ * Stores all data of the relayer except blobs and keys, for one instance or for
+ * several.
+ */
+export interface RelayerStore extends InstanceStore<Notice> {
   /** Opens the store and migrates its tables. */
   start(): Promise<void>;
   /** Writes waiting commits and closes the store. */
   stop(): Promise<void>;
   /**
    * Applies changes; resolves when they are on disk. Commits of one turn share
-   * a transaction; they are applied, and settle, in the order of the calls.
+   * transactions. Those of one owner are applied, and settle, in the order of
+   * the calls; a commit's owner is that of its first change that has one.
    *
    * @throws {StoreBusyError} when too many commits wait to be written
    */
@@ -308,11 +365,29 @@ export interface RelayerStore {
     owner: string,
     ids: readonly string[],
   ): Promise<readonly (JobRow | undefined)[]>;
-  /** Unfinished jobs whose next attempt is due, the longest waiting first. */
-  dueJobs(nowMs: number, limit: number): Promise<readonly JobRow[]>;
+  /**
+   * Takes unfinished jobs whose next attempt is due, the longest waiting first,
+   * for an instance. Until their lease ends, or the instance is no longer among
+   * the members, no other instance gets them. A lease is no change: a job's version
+   * stays, and of two that work on it the first that changes it goes on.
+   */
+  leaseJobs(leases: JobLeases): Promise<readonly JobRow[]>;
+  /**
+   * Sets when an instance's leases of jobs end, in milliseconds since the epoch;
+   * an instant that has passed gives them back. Jobs that the instance does not
+   * have stay as they are.
+   */
+  renewLeases(
+    leases: {
+      readonly instance: string;
+      readonly jobs: readonly JobName[];
+      readonly untilMs: number;
+    },
+  ): Promise<void>;
   /**
    * When the next attempt of any unfinished job is due, in milliseconds since
-   * the epoch; undefined when all jobs are finished.
+   * the epoch, or its lease ends if that is later; undefined when all jobs are
+   * finished.
    */
   nextJobMs(): Promise<number | undefined>;
   /**
@@ -352,6 +427,12 @@ export interface RelayerStore {
     owner: string,
     blobIds: readonly string[],
   ): Promise<ReadonlySet<string>>;
+  /**
+   * A number that no change of an owner's feed exceeds; 0 when there was never
+   * one. Who has read the feed up to it has everything that was committed before
+   * the call, by any instance.
+   */
+  head(owner: string): Promise<number>;
   /** Rows of an owner in the order of their last change. */
   memoryFeed(
     owner: string,

@@ -11,10 +11,10 @@ import type { DatabaseSync } from "node:sqlite";
 import { migrate, type Migration } from "../../shared/sqlite/migrations.ts";
 import { FileErrors, openDatabase } from "../store/sqlite/database_file.ts";
 import { Batcher } from "../store/sqlite/batcher.ts";
+import { RowColumns } from "../store/row_columns.ts";
 import {
   type DatabaseRecord,
   prepareAll,
-  RowColumns,
   type Statements,
 } from "../store/sqlite/row_columns.ts";
 

@@ -41,6 +41,8 @@ function encodeParameter(value: SqlParameter): string | null {
 }
 
 function encodeElement(value: SqlValue): string {
+  // Nothing in it needs an escape but the first character.
+  if (value instanceof Uint8Array) return `"\\\\x${value.toHex()}"`;
   const text = encodeParameter(value);
   if (text === null) return "NULL";
   return typeof value === "number" || typeof value === "bigint"

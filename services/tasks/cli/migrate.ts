@@ -18,10 +18,8 @@ import {
   readVersion,
 } from "../../shared/postgres/migrations.ts";
 import type { DataSettings } from "../settings.ts";
-import {
-  migrationPlan,
-  withConnection,
-} from "../store/postgres/schema_access.ts";
+import { withConnection } from "../../shared/postgres/schema.ts";
+import { migrationPlan } from "../store/postgres/schema_access.ts";
 import { schemaOf } from "../stored_data.ts";
 import { attempt } from "./data_commands.ts";
 

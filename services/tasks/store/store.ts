@@ -14,7 +14,8 @@
 
 import type { Pausing } from "../../shared/slices.ts";
 import type { Inbox } from "./inbox.ts";
-import type { InstanceStore } from "./instances.ts";
+import type { InstanceStore } from "../../shared/instance_store.ts";
+import type { Notice } from "./instances.ts";
 import type { RowSource } from "./rows.ts";
 import type { AuditEntry, IdempotencyEntry, StoredRecord } from "./stored.ts";
 import type { HistoryRecord } from "../domain/history.ts";
@@ -43,6 +44,8 @@ import type {
 } from "./queries.ts";
 
 export type { RecordKind } from "./queries.ts";
+
+export { StoreBusyError } from "../../shared/store_failed.ts";
 export type { AuditEntry, IdempotencyEntry, StoredRecord };
 
 /**
@@ -54,7 +57,7 @@ export type { AuditEntry, IdempotencyEntry, StoredRecord };
  * so other commits and reads take `withCommit()` and `withReads()`.
  */
 export interface Store
-  extends TaskStore, RecordStore, Ledger, InstanceStore, RowSource {
+  extends TaskStore, RecordStore, Ledger, InstanceStore<Notice>, RowSource {
   /**
    * Requests for tasks that the tenants' programs put into the store themselves.
    *
@@ -496,21 +499,4 @@ export interface TenantQueue {
 export interface Usage {
   /** How many attempts were started. */
   readonly executions: number;
-}
-
-/**
- * The store refuses a commit because too much waits to be written; the caller
- * should try again later.
- */
-export class StoreBusyError extends Error {
-  /** The name in logs. */
-  override readonly name = "StoreBusyError";
-  /** After how many milliseconds to try again. */
-  readonly retryAfterMs: number;
-
-  /** Takes the milliseconds after which to try again. */
-  constructor(retryAfterMs: number) {
-    super("Cannot write: too many writes are waiting");
-    this.retryAfterMs = retryAfterMs;
-  }
 }

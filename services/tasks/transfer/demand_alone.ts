@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { InstanceStore } from "../store/instances.ts";
+import type { InstanceStore } from "../../shared/instance_store.ts";
 
 /**
  * Demands that no instance of the service uses a store, before rows are copied
@@ -13,7 +13,7 @@ import type { InstanceStore } from "../store/instances.ts";
  * @throws {Error} when one does
  */
 export async function demandAlone(
-  store: Pick<InstanceStore, "beat" | "leave">,
+  store: Pick<InstanceStore<unknown>, "beat" | "leave">,
 ): Promise<void> {
   const id = `transfer-${crypto.randomUUID()}`;
   const answer = await store.beat({

@@ -5,6 +5,7 @@
  * @module
  */
 
+import type { Clock } from "../../../shared/clock.ts";
 import type {
   JobRow,
   MemoryRow,
@@ -36,11 +37,15 @@ export class MemoryStore implements RelayerStore {
   /** Thrown by the next commit, once. */
   nextError: Error | undefined;
   #change = 0;
+  /** Tells the time; its timers never fire. */
+  readonly clock: Clock;
+  readonly hasOwnTime = false;
   readonly #nowMs: () => number;
 
   /** An empty store. */
   constructor(nowMs: () => number) {
     this.#nowMs = nowMs;
+    this.clock = { nowMs, setTimer: () => ({ cancel() {} }) };
   }
 
   start(): Promise<void> {
@@ -160,8 +165,34 @@ export class MemoryStore implements RelayerStore {
     });
   }
 
-  dueJobs(): Promise<readonly JobRow[]> {
+  leaseJobs(): Promise<readonly JobRow[]> {
     return unused();
+  }
+
+  renewLeases(): Promise<void> {
+    return unused();
+  }
+
+  head(): Promise<number> {
+    return unused();
+  }
+
+  beat(): ReturnType<RelayerStore["beat"]> {
+    return unused();
+  }
+
+  leave(): Promise<void> {
+    return unused();
+  }
+
+  tell(): void {}
+
+  onNotice(): () => void {
+    return () => {};
+  }
+
+  mayEndLeases(): boolean {
+    return true;
   }
 
   nextJobMs(): Promise<number | undefined> {

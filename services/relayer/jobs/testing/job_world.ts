@@ -232,8 +232,14 @@ export class JobWorld {
   async runDue(signal = new AbortController().signal): Promise<
     readonly StepOutcome[]
   > {
-    const due = await this.#store.dueJobs(this.clock.nowMs(), 1_000);
-    return await this.steps().run(due, signal);
+    return await this.steps().run(await this.leaseDue(), signal);
+  }
+
+  /** Takes due jobs for a moment, so that they can be taken again. */
+  leaseDue(limit = 1_000): Promise<readonly JobRow[]> {
+    return this.#store.leaseJobs({
+      ...{ nowMs: this.clock.nowMs(), limit, instance: "test", leaseMs: 0 },
+    });
   }
 
   /** Deletes a memory as the API's route does. */

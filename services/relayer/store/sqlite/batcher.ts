@@ -8,7 +8,7 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { clearTimeout, setImmediate, setTimeout } from "node:timers";
 import { rollBack } from "../../../shared/sqlite/transaction.ts";
-import { type Change, StoreBusyError } from "../store.ts";
+import { StoreBusyError } from "../store.ts";
 import type { FileErrors } from "./database_file.ts";
 
 /** Options of {@linkcode Batcher}. */
@@ -257,23 +257,4 @@ export class Batcher {
       return { kind: "failed", error };
     }
   }
-}
-
-/** Bytes that a change takes beside what it carries. */
-const CHANGE_BYTES = 512;
-
-/** About how many bytes of memory changes take while they are queued. */
-export function estimateBytes(changes: readonly Change[]): number {
-  let bytes = 0;
-  for (const change of changes) {
-    bytes += CHANGE_BYTES;
-    if (change.kind === "new_job") bytes += change.job.payload.length;
-    if (change.kind === "job") bytes += change.patch.payload?.length ?? 0;
-    if (change.kind === "snapshot_part") bytes += change.part.bytes.length;
-    if (change.kind === "reindex") bytes += change.sealedIndex.length;
-    if (change.kind === "new_memory") {
-      bytes += change.memory.sealedIndex.length;
-    }
-  }
-  return bytes;
 }

@@ -7,7 +7,7 @@
 import type { DatabaseSync } from "node:sqlite";
 import type { Change, CommitOutcome } from "../store.ts";
 import type { JobRows } from "./job_rows.ts";
-import type { ChangeCounter } from "./memory_reads.ts";
+import type { ChangeCounter, MemoryFeed } from "./memory_reads.ts";
 import type { MemoryWrites } from "./memory_writes.ts";
 import { prepareAll, type Statements } from "./row_columns.ts";
 import type { SideRows } from "./side_rows.ts";
@@ -23,6 +23,8 @@ interface ChangeApplierOptions {
   readonly sides: SideRows;
   /** Snapshots of the index. */
   readonly snapshots: SnapshotRows;
+  /** Tells what an index lacks. */
+  readonly feed: Pick<MemoryFeed, "lacksRemoval">;
   /** Numbers changes. */
   readonly counter: Pick<ChangeCounter, "last">;
   /** The time, in milliseconds since the epoch. */
@@ -58,7 +60,11 @@ export class ChangeApplier {
     // first change has anything to undo.
     const needsUndoing = changes.slice(1).some(mayConflict);
     if (needsUndoing) this.#statements.savepoint.run();
+    const { jobs } = this.#options;
+    // What failed before left nothing.
+    jobs.settleCommit(false);
     const conflict = changes.findIndex((change) => !this.#fits(change, nowMs));
+    jobs.settleCommit(conflict === -1);
     if (needsUndoing) {
       if (conflict !== -1) this.#statements.undo.run();
       this.#statements.release.run();
@@ -70,7 +76,7 @@ export class ChangeApplier {
 
   /** Applies a change, or returns false and has written nothing. */
   #fits(change: Change, nowMs: number): boolean {
-    const { jobs, memories, sides, snapshots, counter } = this.#options;
+    const { jobs, memories, sides, snapshots } = this.#options;
     switch (change.kind) {
       case "new_job":
         return jobs.add(change.job, nowMs);
@@ -100,13 +106,12 @@ export class ChangeApplier {
         sides.addBadBlob(change.owner, change.blobId);
         return true;
       case "nonce":
-        sides.addNonce(change.nonce, change.expiresAtMs);
-        return true;
+        return sides.addNonce(change.nonce, change.expiresAtMs);
       case "rate":
-        sides.putWindow(change.window);
+        sides.addPoints(change.window);
         return true;
       case "begin_snapshot":
-        snapshots.begin(change.owner, change.name, counter.last);
+        this.#beginSnapshot(change);
         return true;
       case "snapshot_part":
         snapshots.addPart(change.part);
@@ -116,8 +121,22 @@ export class ChangeApplier {
         return true;
     }
   }
+
+  #beginSnapshot(
+    { owner, name, change }: Extract<
+      Change,
+      { readonly kind: "begin_snapshot" }
+    >,
+  ): void {
+    const { snapshots, feed, counter } = this.#options;
+    if (change === undefined) snapshots.begin(owner, name, counter.last);
+    else if (!feed.lacksRemoval(owner, change)) {
+      snapshots.begin(owner, name, change);
+    }
+  }
 }
 
 function mayConflict({ kind }: Change): boolean {
-  return kind === "job" || kind === "claim_key" || kind === "new_job";
+  return kind === "job" || kind === "claim_key" || kind === "new_job" ||
+    kind === "nonce";
 }

@@ -5,58 +5,27 @@
  */
 
 import type { DatabaseSync } from "node:sqlite";
-import type { JobRow, JobStatus, NewJob } from "../rows.ts";
-import type { Change } from "../store.ts";
+import type { JobRow, NewJob } from "../rows.ts";
+import type { Change, JobLeases, RelayerStore } from "../store.ts";
+import {
+  FIRST_FINISHED,
+  isUnfinished,
+  JOBS,
+  readJob,
+  STATUSES,
+  type StoredJob,
+} from "../row_columns.ts";
 import {
   type DatabaseRecord,
   prepareAll,
-  RowColumns,
   type Statements,
 } from "./row_columns.ts";
 
-/**
- * The index of each status is its number in the table and must never change.
- */
-const STATUSES: readonly JobStatus[] = [
-  "pending",
-  "running",
-  "uploaded",
-  "done",
-  "failed",
-];
-
-/** The first status number of finished jobs; lower ones are unfinished. */
-const FIRST_FINISHED = 3;
-
-/** A job without its payload, which is in a table of its own. */
-interface StoredJob extends Omit<JobRow, "payload" | "status"> {
-  /** The place of its status in {@linkcode STATUSES}. */
-  readonly status: number;
-  readonly payloadBytes: number;
-}
-
-const JOBS = new RowColumns<StoredJob>({
-  id: "id",
-  owner: "owner",
-  namespace: "namespace",
-  agentId: "agent_id",
-  status: "status",
-  nextAttemptAtMs: "next_attempt_ms",
-  createdAtMs: "created_ms",
-  keyId: "key_id",
-  importance: "importance",
-  supersedes: "supersedes",
-  contentHash: "content_hash",
-  version: "version",
-  attempts: "attempts",
-  updatedAtMs: "updated_ms",
-  blobId: "blob_id",
-  error: "error",
-  payloadBytes: "payload_bytes",
-}, ["supersedes", "contentHash", "blobId", "error"]);
-
-const SELECT = `SELECT ${JOBS.selected}, bytes AS payload
+const SELECT = `SELECT n, ${JOBS.selected}, bytes AS payload
   FROM jobs LEFT JOIN payloads USING(n)`;
+const UNFINISHED = `status < ${FIRST_FINISHED}`;
+/** Leaves out the jobs of a list of numbers, as JSON. */
+const UNLISTED = "n NOT IN (SELECT value FROM json_each(?))";
 
 const STATEMENTS = {
   insert: `INSERT INTO jobs${JOBS.inserted} ON CONFLICT DO NOTHING`,
@@ -74,21 +43,44 @@ const STATEMENTS = {
     open_jobs = open_jobs + excluded.open_jobs,
     open_bytes = open_bytes + excluded.open_bytes`,
   get: `${SELECT} WHERE owner = ? AND id = ?`,
-  due: `${SELECT} WHERE status < ${FIRST_FINISHED} AND next_attempt_ms <= ?
+  due: `SELECT n, payload_bytes, next_attempt_ms FROM jobs
+    WHERE ${UNFINISHED} AND next_attempt_ms <= ? AND ${UNLISTED}
     ORDER BY next_attempt_ms, n LIMIT ?`,
-  next: `SELECT min(next_attempt_ms) AS ms FROM jobs
-    WHERE status < ${FIRST_FINISHED}`,
+  one: `${SELECT} WHERE n = ?`,
+  next: `SELECT next_attempt_ms AS ms FROM jobs
+    WHERE ${UNFINISHED} AND ${UNLISTED} ORDER BY next_attempt_ms, n LIMIT 1`,
   open: `SELECT open_jobs AS jobs, open_bytes AS bytes FROM owners
     WHERE owner = ?`,
 };
 
-/** Reads and writes jobs, and keeps each owner's sums of unfinished ones. */
+/** An instance's lease of a job. */
+interface Lease {
+  readonly instance: string;
+  readonly untilMs: number;
+  /** When the job's next attempt is due. */
+  readonly nextAttemptMs: number;
+}
+
+/**
+ * Reads and writes jobs, and keeps each owner's sums of unfinished ones. Leases
+ * are in memory: one process has the file, and they end with it.
+ */
 export class JobRows {
   readonly #statements: Statements<typeof STATEMENTS>;
+  readonly #isMember: (instance: string) => boolean;
+  /** By the numbers of the jobs. */
+  readonly #leases = new Map<number, Lease>();
+  /** Jobs that a commit gives back which is being applied. */
+  readonly #givenBack: number[] = [];
 
-  /** Prepares statements for an open database. */
-  constructor(db: DatabaseSync) {
+  /**
+   * Prepares statements for an open database.
+   *
+   * @param isMember whether an instance lives
+   */
+  constructor(db: DatabaseSync, isMember: (instance: string) => boolean) {
     this.#statements = prepareAll(db, STATEMENTS);
+    this.#isMember = isMember;
   }
 
   /** Adds a job; false when the owner has one of its id. */
@@ -135,6 +127,9 @@ export class JobRows {
       patch.error ?? null,
       n,
     );
+    if (patch.nextAttemptAtMs !== undefined || !isUnfinished(status)) {
+      this.#givenBack.push(n);
+    }
     const before = countOpen(head);
     const after = countOpen({ status, payloadBytes });
     const jobs = after.jobs - before.jobs;
@@ -148,20 +143,67 @@ export class JobRows {
   /** An owner's job. */
   get(owner: string, id: string): JobRow | undefined {
     const record = this.#statements.get.get(owner, id);
-    return record && readJob(record);
+    return record && this.#read(record);
   }
 
-  /** Unfinished jobs whose next attempt is due, the longest waiting first. */
-  due(nowMs: number, limit: number): readonly JobRow[] {
-    return this.#statements.due.all(nowMs, limit).map(readJob);
+  /** Ends the leases that a commit ended, if all of it was applied. */
+  settleCommit(isApplied: boolean): void {
+    const given = this.#givenBack.splice(0);
+    if (isApplied) { for (const n of given) this.#leases.delete(n); }
+  }
+
+  /** Takes due jobs for an instance; see {@linkcode RelayerStore.leaseJobs}. */
+  lease(of: JobLeases): readonly JobRow[] {
+    const { nowMs, dueMs = nowMs, limit, instance, leaseMs } = of;
+    const { maxBytes = Infinity } = of;
+    for (const [n, lease] of this.#leases) {
+      const isDead = lease.instance !== instance &&
+        !this.#isMember(lease.instance);
+      if (isDead || lease.untilMs <= nowMs) this.#leases.delete(n);
+    }
+    const jobs: JobRow[] = [];
+    let bytes = 0;
+    const { due, one } = this.#statements;
+    for (const head of due.all(dueMs, this.#listLeased(), limit)) {
+      bytes += Number(head["payload_bytes"]);
+      if (jobs.length > 0 && bytes > maxBytes) break;
+      const n = Number(head["n"]);
+      this.#leases.set(n, {
+        ...{ instance, untilMs: nowMs + leaseMs },
+        nextAttemptMs: Number(head["next_attempt_ms"]),
+      });
+      const record = one.get(n);
+      if (record !== undefined) jobs.push(this.#read(record));
+    }
+    return jobs;
+  }
+
+  /** Sets when leases end; see {@linkcode RelayerStore.renewLeases}. */
+  renew(
+    { instance, jobs, untilMs }: Parameters<RelayerStore["renewLeases"]>[0],
+  ): void {
+    for (const { owner, id } of jobs) {
+      const n = Number(this.#statements.head.get(owner, id)?.["n"]);
+      const lease = this.#leases.get(n);
+      if (lease?.instance === instance) {
+        this.#leases.set(n, { ...lease, untilMs });
+      }
+    }
   }
 
   /**
-   * When the next attempt of any unfinished job is due; undefined if none is.
+   * When the next attempt of any unfinished job is due, or its lease ends;
+   * undefined if none is.
    */
   nextMs(): number | undefined {
-    const ms = this.#statements.next.get()?.["ms"];
-    return typeof ms === "number" ? ms : undefined;
+    const ms = this.#statements.next.get(this.#listLeased())?.["ms"];
+    const next = Math.min(
+      typeof ms === "number" ? ms : Infinity,
+      ...[...this.#leases.values()].map(({ untilMs, nextAttemptMs }) =>
+        Math.max(untilMs, nextAttemptMs)
+      ),
+    );
+    return next === Infinity ? undefined : next;
   }
 
   /**
@@ -172,6 +214,20 @@ export class JobRows {
     return {
       jobs: Number(row?.["jobs"] ?? 0),
       bytes: Number(row?.["bytes"] ?? 0),
+    };
+  }
+
+  /** The numbers of jobs with a lease, as JSON. */
+  #listLeased(): string {
+    return JSON.stringify([...this.#leases.keys()]);
+  }
+
+  #read(record: DatabaseRecord): JobRow {
+    const lease = this.#leases.get(Number(record["n"]));
+    return {
+      ...readJob(record),
+      leasedBy: lease?.instance,
+      leasedUntilMs: lease?.untilMs,
     };
   }
 
@@ -189,32 +245,8 @@ export class JobRows {
   }
 }
 
-/** Whether a job of this status is still to be worked on. */
-function isUnfinished(status: number): boolean {
-  return status < FIRST_FINISHED;
-}
-
 function countOpen(
   { status, payloadBytes: bytes }: Pick<StoredJob, "status" | "payloadBytes">,
 ): { readonly jobs: number; readonly bytes: number } {
   return isUnfinished(status) ? { jobs: 1, bytes } : { jobs: 0, bytes: 0 };
-}
-
-/**
- * Turns a record into a job.
- *
- * @throws {RangeError} when the job has a status of a later program
- */
-function readJob(record: DatabaseRecord): JobRow {
-  const { status: code, payloadBytes: _, ...job } = JOBS.readRow(record);
-  const status = STATUSES[code];
-  if (status === undefined) {
-    throw new RangeError(`Cannot read job: its status is ${code}`);
-  }
-  const { payload } = record;
-  return {
-    ...job,
-    status,
-    payload: payload instanceof Uint8Array ? payload : undefined,
-  };
 }

@@ -6,35 +6,11 @@
  */
 
 import type { DatabaseSync, StatementSync } from "node:sqlite";
-import type { MemoryRow, Tombstone } from "../rows.ts";
+import type { MemoryRow } from "../rows.ts";
 import type { FeedQuery, MemoryPage, ScanQuery } from "../store.ts";
-import { prepareAll, RowColumns, type Statements } from "./row_columns.ts";
-
-/** The table of memories. */
-export const MEMORIES: RowColumns<MemoryRow> = new RowColumns<MemoryRow>({
-  id: "id",
-  owner: "owner",
-  namespace: "namespace",
-  blobId: "blob_id",
-  sizeBytes: "size_bytes",
-  createdAtMs: "created_ms",
-  agentId: "agent_id",
-  packageId: "package_id",
-  importance: "importance",
-  keyId: "key_id",
-  sealedIndex: "sealed_index",
-  supersedes: "supersedes",
-  updatedAtMs: "updated_ms",
-  change: "change",
-  supersededBy: "superseded_by",
-}, ["keyId", "supersedes", "supersededBy"]);
-
-const TOMBSTONES = new RowColumns<Tombstone>({
-  id: "id",
-  namespace: "namespace",
-  deletedAtMs: "deleted_ms",
-  change: "change",
-}, []);
+import { cutFeed, type FeedBounds, isBehind } from "../feed.ts";
+import { MEMORIES, TOMBSTONES } from "../row_columns.ts";
+import { prepareAll, type Statements } from "./row_columns.ts";
 
 const SELECT = `SELECT ${MEMORIES.selected} FROM memories WHERE`;
 
@@ -96,6 +72,11 @@ const FEED_STATEMENTS = {
   tombstones: `SELECT ${TOMBSTONES.selected} FROM tombstones
     WHERE owner = ? AND change > ? ORDER BY change LIMIT ?`,
   swept: "SELECT swept_change FROM owners WHERE owner = ?",
+  head: `SELECT max(
+    coalesce((SELECT max(change) FROM memories WHERE owner = ?1), 0),
+    coalesce((SELECT max(change) FROM tombstones WHERE owner = ?1), 0),
+    coalesce((SELECT swept_change FROM owners WHERE owner = ?1), 0)) AS change`,
+  removal: `SELECT 1 FROM tombstones WHERE owner = ? AND change > ? LIMIT 1`,
 };
 
 /** Reads pages of changes. */
@@ -121,40 +102,28 @@ export class MemoryFeed {
       .map((record) => MEMORIES.readRow(record));
     const removed = tombstones.all(owner, from, limit + 1)
       .map((record) => TOMBSTONES.readRow(record));
-    const end = Math.min(findPageEnd(rows, limit), findPageEnd(removed, limit));
-    const memories = rows.filter(({ change }) => change <= end);
-    const deleted = removed.filter(({ change }) => change <= end);
-    const last = Math.max(
-      memories.at(-1)?.change ?? 0,
-      deleted.at(-1)?.change ?? 0,
-    );
-    return {
-      memories,
-      deleted,
-      hasMore: memories.length < rows.length || deleted.length < removed.length,
-      next: last === 0 ? after : { change: last },
-      mustResync: after !== undefined && this.#isBehind(owner, after.change),
-    };
+    return cutFeed({ limit, after }, {
+      ...{ rows, removed },
+      bounds: this.#bounds(owner),
+    });
   }
 
-  /**
-   * Whether tombstones after a change were swept, or it is of another database.
-   */
-  #isBehind(owner: string, change: number): boolean {
-    if (change < this.#counter.first || change > this.#counter.last) {
-      return true;
-    }
+  /** The number of an owner's last change; 0 when there was none. */
+  head(owner: string): number {
+    return Number(this.#statements.head.get(owner)?.["change"]);
+  }
+
+  /** Whether an index that has all changes up to a number lacks a removal. */
+  lacksRemoval(owner: string, change: number): boolean {
+    return isBehind(change, this.#bounds(owner)) ||
+      this.#statements.removal.get(owner, change) !== undefined;
+  }
+
+  #bounds(owner: string): FeedBounds {
     const swept = this.#statements.swept.get(owner)?.["swept_change"];
-    return change < Number(swept ?? 0);
+    const { first, last } = this.#counter;
+    return { first, last, swept: Number(swept ?? 0) };
   }
-}
-
-/** The number of the last change that fits into a page of `limit` changes. */
-function findPageEnd(
-  changes: readonly { readonly change: number }[],
-  limit: number,
-): number {
-  return changes.length > limit ? changes[limit - 1]?.change ?? 0 : Infinity;
 }
 
 const READ_STATEMENTS = {

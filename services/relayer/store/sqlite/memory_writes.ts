@@ -8,13 +8,13 @@
 import type { DatabaseSync } from "node:sqlite";
 import type { MemoryRow, NewMemory } from "../rows.ts";
 import type { Change } from "../store.ts";
-import { type ChangeCounter, MEMORIES } from "./memory_reads.ts";
+import { MEMORIES, RowColumns } from "../row_columns.ts";
+import type { ChangeCounter } from "./memory_reads.ts";
 import type { NamespaceSums } from "./namespace_sums.ts";
 import type { SnapshotRows } from "./snapshot_rows.ts";
 import {
   type DatabaseRecord,
   prepareAll,
-  RowColumns,
   type Statements,
 } from "./row_columns.ts";
 

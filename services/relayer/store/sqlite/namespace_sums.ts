@@ -7,15 +7,8 @@
 
 import type { DatabaseSync } from "node:sqlite";
 import type { FeedQuery, MemoryOwner, NamespaceRow } from "../store.ts";
-import { prepareAll, RowColumns, type Statements } from "./row_columns.ts";
-
-const NAMESPACES = new RowColumns<NamespaceRow>({
-  name: "name",
-  memoryCount: "memory_count",
-  storageBytes: "storage_bytes",
-  updatedAtMs: "updated_ms",
-  change: "change",
-}, []);
+import { NAMESPACES } from "../row_columns.ts";
+import { prepareAll, type Statements } from "./row_columns.ts";
 
 const STATEMENTS = {
   add: `INSERT INTO namespaces VALUES(?, ?, ?, ?, ?, ?, ?)

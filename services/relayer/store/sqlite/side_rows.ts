@@ -9,14 +9,9 @@
 import type { DatabaseSync } from "node:sqlite";
 import { ExpiredRows } from "../../../shared/sqlite/expired_rows.ts";
 import type { KeyClaim, RateWindow, RelayerStore } from "../store.ts";
-import { prepareAll, RowColumns, type Statements } from "./row_columns.ts";
+import { WINDOWS } from "../row_columns.ts";
+import { prepareAll, type Statements } from "./row_columns.ts";
 import type { SnapshotRows } from "./snapshot_rows.ts";
-
-const WINDOWS = new RowColumns<RateWindow>({
-  minute: "minute",
-  name: "name",
-  points: "points",
-}, []);
 
 const STATEMENTS = {
   // An expired claim is overwritten.
@@ -29,8 +24,8 @@ const STATEMENTS = {
   addBadBlob: "INSERT INTO bad_blobs VALUES(?, ?) ON CONFLICT DO NOTHING",
   addNonce: "INSERT INTO nonces VALUES(?, ?) ON CONFLICT DO NOTHING",
   nonces: "SELECT nonce FROM nonces WHERE expires_ms > ?",
-  putWindow: `INSERT INTO rate_windows${WINDOWS.inserted}
-    ON CONFLICT(minute, name) DO UPDATE SET points = excluded.points`,
+  addPoints: `INSERT INTO rate_windows${WINDOWS.inserted}
+    ON CONFLICT(minute, name) DO UPDATE SET points = points + excluded.points`,
   windows: `SELECT ${WINDOWS.selected} FROM rate_windows WHERE minute >= ?
     ORDER BY minute, name`,
 };
@@ -81,9 +76,10 @@ export class SideRows {
     this.#statements.addBadBlob.run(owner, blobId);
   }
 
-  /** Notes a nonce. */
-  addNonce(nonce: string, expiresAtMs: number): void {
-    this.#statements.addNonce.run(expiresAtMs, nonce);
+  /** Notes a nonce; false when it is there, and expires at that instant. */
+  addNonce(nonce: string, expiresAtMs: number): boolean {
+    const { changes } = this.#statements.addNonce.run(expiresAtMs, nonce);
+    return Number(changes) > 0;
   }
 
   /** Nonces that have not expired. */
@@ -93,9 +89,9 @@ export class SideRows {
     );
   }
 
-  /** Stores a rate window; replaces the one of the same name and minute. */
-  putWindow(window: RateWindow): void {
-    this.#statements.putWindow.run(...WINDOWS.toValues(window));
+  /** Adds points to a rate window. */
+  addPoints(window: RateWindow): void {
+    this.#statements.addPoints.run(...WINDOWS.toValues(window));
   }
 
   /** Rate windows from a minute on. */

@@ -11,6 +11,7 @@
 
 import type { DatabaseSync } from "node:sqlite";
 import type { Clock } from "../../../shared/clock.ts";
+import { OwnMembers } from "../../../shared/instance_store.ts";
 import type { Logger } from "../../../shared/logger.ts";
 import {
   type FolderLock,
@@ -23,6 +24,7 @@ import type {
   CommitOutcome,
   RelayerStore,
 } from "../store.ts";
+import { estimateBytes } from "../changes.ts";
 import { ChangeApplier } from "./change_applier.ts";
 import { FileErrors, openDatabase } from "./database_file.ts";
 import { JobRows } from "./job_rows.ts";
@@ -32,7 +34,7 @@ import { RELAYER_MIGRATIONS } from "./migrations.ts";
 import { NamespaceSums } from "./namespace_sums.ts";
 import { SideRows, Sweeper } from "./side_rows.ts";
 import { SnapshotRows } from "./snapshot_rows.ts";
-import { type BatchedWrite, Batcher, estimateBytes } from "./batcher.ts";
+import { type BatchedWrite, Batcher } from "./batcher.ts";
 import { steadyMs } from "../../concurrency/bounded_work.ts";
 
 /** Options of {@linkcode SqliteStore}. */
@@ -82,14 +84,21 @@ const REMOVAL_BYTES = 1_024;
 
 /** A store in a data folder; one store at a time can use a folder. */
 export class SqliteStore implements RelayerStore {
+  /** The machine's clock. */
+  readonly clock: Clock;
+  /** False: the time is the machine's. */
+  readonly hasOwnTime = false;
   readonly #options: SqliteStoreOptions;
   readonly #errors: FileErrors;
+  readonly #members: OwnMembers;
   #opened: Opened | undefined;
 
   /** A store that is not started. */
   constructor(options: SqliteStoreOptions) {
     const { dataFolder } = options;
     this.#options = options;
+    this.clock = options.clock;
+    this.#members = new OwnMembers(options.clock);
     this.#errors = new FileErrors(
       pathIn(dataFolder),
       "move it away while the relayer is stopped (mkdir " +
@@ -144,15 +153,37 @@ export class SqliteStore implements RelayerStore {
     });
   }
 
+  // One process has the folder, as its lock says, and has no other to tell
+  // anything.
+
+  /** Notes that an instance lives. */
+  readonly beat: RelayerStore["beat"] = (beat) =>
+    this.#read(() => this.#members.beat(beat));
+
+  /** Removes an instance. */
+  readonly leave: RelayerStore["leave"] = (id) =>
+    Promise.resolve(this.#members.leave(id));
+
+  /** Does nothing: there is no other instance. */
+  readonly tell: RelayerStore["tell"] = () => {};
+  /** Hears nothing. */
+  readonly onNotice: RelayerStore["onNotice"] = () => () => {};
+  /** True: the time is always of the same machine. */
+  readonly mayEndLeases: RelayerStore["mayEndLeases"] = () => true;
+
   /** Jobs by id. */
   readonly jobs: RelayerStore["jobs"] = (owner, ids) =>
     this.#read(({ jobs }) => ids.map((id) => jobs.get(owner, id)));
 
-  /** Unfinished jobs whose next attempt is due. */
-  readonly dueJobs: RelayerStore["dueJobs"] = (nowMs, limit) =>
-    this.#read(({ jobs }) => jobs.due(nowMs, limit));
+  /** Takes jobs whose next attempt is due. */
+  readonly leaseJobs: RelayerStore["leaseJobs"] = (leases) =>
+    this.#read(({ jobs }) => jobs.lease(leases));
 
-  /** When the next attempt of any unfinished job is due. */
+  /** Sets when leases of jobs end. */
+  readonly renewLeases: RelayerStore["renewLeases"] = (leases) =>
+    this.#read(({ jobs }) => jobs.renew(leases));
+
+  /** When the next attempt of any unfinished job is due, or its lease ends. */
   readonly nextJobMs: RelayerStore["nextJobMs"] = () =>
     this.#read(({ jobs }) => jobs.nextMs());
 
@@ -185,6 +216,10 @@ export class SqliteStore implements RelayerStore {
   /** Returns those of these blobs that are noted as impossible to restore. */
   readonly badBlobs: RelayerStore["badBlobs"] = (owner, blobIds) =>
     this.#read(({ reads }) => reads.badBlobs(owner, blobIds));
+
+  /** The number of an owner's last change. */
+  readonly head: RelayerStore["head"] = (owner) =>
+    this.#read(({ feed }) => feed.head(owner));
 
   /** Rows of memories in the order of their changes. */
   readonly memoryFeed: RelayerStore["memoryFeed"] = (owner, query) =>
@@ -236,7 +271,8 @@ export class SqliteStore implements RelayerStore {
       const nowMs = () => clock.nowMs();
       const counter = new ChangeCounter(db, clock.nowMs());
       const sums = new NamespaceSums(db);
-      const jobs = new JobRows(db);
+      const jobs = new JobRows(db, (id) => this.#members.has(id));
+      const feed = new MemoryFeed(db, counter);
       const sides = new SideRows(db);
       const snapshots = new SnapshotRows(db);
       const memories = new MemoryWrites(db, { counter, sums, snapshots });
@@ -252,12 +288,12 @@ export class SqliteStore implements RelayerStore {
         db,
         writer,
         applier: new ChangeApplier(db, {
-          ...{ jobs, memories, sides, snapshots, counter, nowMs },
+          ...{ jobs, memories, sides, snapshots, feed, counter, nowMs },
         }),
         sweeper: new Sweeper(db, snapshots),
         jobs,
         reads: new MemoryReads(db),
-        feed: new MemoryFeed(db, counter),
+        feed,
         sums,
         sides,
         memories,

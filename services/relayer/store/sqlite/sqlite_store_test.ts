@@ -137,7 +137,12 @@ Deno.test("commit() is on disk when it answers", async () => {
       const found = new SqliteStore({ dataFolder: copy, clock, logger });
       await found.start();
       assertEquals((await found.openJobs(ALICE)).jobs, 40);
-      assertEquals((await found.dueJobs(clock.nowMs(), 99)).length, 40);
+      assertEquals(
+        (await found.leaseJobs({
+          ...{ nowMs: clock.nowMs(), limit: 99, instance: "", leaseMs: 0 },
+        })).length,
+        40,
+      );
       await found.stop();
     } finally {
       await Deno.remove(copy, { recursive: true });

@@ -28,6 +28,10 @@ const [SMALL, LARGE] = [500, Math.min(10_000, countRounds(4_000))];
 const MINUTE = SAMPLE_MS / 60_000;
 const LIMIT = 50;
 
+const LEASES = {
+  ...{ nowMs: SAMPLE_MS, limit: LIMIT, instance: "one", leaseMs: 1_000 },
+} as const;
+
 /** A call of the store whose steps are counted. */
 type Call = (world: World) => unknown;
 
@@ -40,7 +44,17 @@ const SWEEP = {
 
 const CALLS: Readonly<Record<string, Call>> = {
   "a job": ({ jobs }) => jobs.get(ALICE, "job 7"),
-  "due jobs": ({ jobs }) => jobs.due(SAMPLE_MS, LIMIT),
+  "due jobs": ({ jobs }) => jobs.lease(LEASES),
+  "due jobs after others": ({ jobs }) => {
+    jobs.lease(LEASES);
+    jobs.lease(LEASES);
+  },
+  "jobs that stay leased": ({ jobs }) =>
+    jobs.renew({
+      ...LEASES,
+      jobs: [{ owner: ALICE, id: "job 7" }],
+      untilMs: 0,
+    }),
   "the next job": ({ jobs }) => jobs.nextMs(),
   "open jobs": ({ jobs }) => jobs.open(ALICE),
   "a claim": ({ sides }) => sides.findClaim(ALICE, "key 7", 0),
@@ -49,6 +63,8 @@ const CALLS: Readonly<Record<string, Call>> = {
   "rows of an owner": ({ reads }) =>
     reads.scan({ limit: LIMIT, owner: ALICE, afterId: "memory 3" }),
   "bad blobs": ({ reads }) => reads.badBlobs(ALICE, ["blob 5"]),
+  "a head": ({ feed }) => feed.head(ALICE),
+  "what an index lacks": ({ feed }) => feed.lacksRemoval(ALICE, 1),
   "a feed": ({ feed }) => feed.page(ALICE, { limit: LIMIT }),
   "namespaces": ({ sums }) => sums.page(ALICE, { limit: LIMIT }),
   "sums of a namespace": ({ sums }) => sums.stats(ALICE, "one"),
@@ -147,12 +163,13 @@ function openWorld(path: string, size: number) {
   const nowMs = () => SAMPLE_MS;
   const counter = new ChangeCounter(db, 0);
   const sums = new NamespaceSums(db);
-  const jobs = new JobRows(db);
+  const jobs = new JobRows(db, () => true);
+  const feed = new MemoryFeed(db, counter);
   const sides = new SideRows(db);
   const snapshots = new SnapshotRows(db);
   const memories = new MemoryWrites(db, { counter, sums, snapshots });
   const applier = new ChangeApplier(db, {
-    ...{ jobs, memories, sides, snapshots, counter, nowMs },
+    ...{ jobs, memories, sides, snapshots, feed, counter, nowMs },
   });
   db.exec("BEGIN");
   for (let index = 0; index < size; index++) {
@@ -170,7 +187,7 @@ function openWorld(path: string, size: number) {
     snapshots,
     sweeper: new Sweeper(db, snapshots),
     reads: new MemoryReads(db),
-    feed: new MemoryFeed(db, counter),
+    feed,
   };
 }
 

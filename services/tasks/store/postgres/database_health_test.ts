@@ -5,7 +5,7 @@ import { serviceTest } from "../../../../tests/support/services.ts";
 import { systemClock } from "../../../shared/clock.ts";
 import { creation, sampleIds, sampleTask } from "../testing/sample_tasks.ts";
 import { type DatabaseHealth, HealthWatch } from "./database_health.ts";
-import { schemaSettings } from "./schema_access.ts";
+import { schemaSettings } from "../../../shared/postgres/schema.ts";
 import { openSubject, TEST_SERVER } from "./testing/postgres_subject.ts";
 
 serviceTest(["postgres"], {

@@ -5,10 +5,14 @@
  * @module
  */
 
+import {
+  addLink,
+  type GroupLink,
+} from "../../../shared/postgres/group_link.ts";
 import type { Statement } from "../../../shared/postgres/transaction.ts";
 import { FIRST_FINAL_CODE } from "../task_body.ts";
 import type { InternedNames } from "./interned_names.ts";
-import { StatementBuilder } from "./statement_builder.ts";
+import { StatementBuilder } from "../../../shared/postgres/statement_builder.ts";
 import { addChanges, addCreations, addRemovals } from "./task_parts.ts";
 import type { GroupedWrites } from "./write_group.ts";
 
@@ -38,53 +42,6 @@ export function groupStatement(
   addCounts(builder);
   if (link !== undefined) addLink(builder, link);
   return builder.build();
-}
-
-/** A group's place among the groups of a connection. */
-export interface GroupLink {
-  /** Its number. */
-  readonly number: number;
-  /**
-   * The number of the group that must have been applied before; undefined when
-   * none is under way.
-   */
-  readonly after: number | undefined;
-}
-
-/** The connection's setting that names the last group that was applied. */
-const LAST_GROUP = "tercet.last_group";
-
-/** Names a group as the last one of its connection that was applied. */
-export function linkStatement({ number }: GroupLink): Statement {
-  return {
-    sql: `SELECT set_config('${LAST_GROUP}', $1::text, false)`,
-    parameters: [String(number)],
-  };
-}
-
-/** Demands that a group was the last one of its connection. */
-export function demandStatement(after: number): Statement {
-  return {
-    sql: `SELECT demand(current_setting('${LAST_GROUP}', true) = $1::text)`,
-    parameters: [String(after)],
-  };
-}
-
-/**
- * Refuses the group unless the one before it was applied. A setting is undone
- * with its transaction, and a new connection has none.
- */
-function addLink(
-  builder: StatementBuilder,
-  { number, after }: GroupLink,
-): void {
-  if (after !== undefined) {
-    const expected = builder.add(String(after), "text");
-    builder.demandThat(`current_setting('${LAST_GROUP}', true) = ${expected}`);
-  }
-  const own = builder.add(String(number), "text");
-  // It comes last, so that nothing is set before all other demands hold.
-  builder.demandThat(`set_config('${LAST_GROUP}', ${own}, false) = ${own}`);
 }
 
 /** Puts the links of tasks in place of those before. */

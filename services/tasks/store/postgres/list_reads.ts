@@ -21,7 +21,7 @@ import {
   lookSql,
   orderSql,
 } from "./list_sources.ts";
-import { SqlBuilder } from "./sql_builder.ts";
+import { SqlBuilder } from "../../../shared/postgres/sql_builder.ts";
 import { decodeTasks, type ReadParts, selectFound } from "./task_rows.ts";
 
 /** How many rows of each source are looked at first when they may not fit. */

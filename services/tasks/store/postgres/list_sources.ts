@@ -13,7 +13,7 @@ import {
 } from "../list_query.ts";
 import type { TaskPosition } from "../queries.ts";
 import { WAITING_CODE } from "../task_body.ts";
-import type { SqlBuilder } from "./sql_builder.ts";
+import type { SqlBuilder } from "../../../shared/postgres/sql_builder.ts";
 import { metadataLabel, tagLabel } from "./task_change.ts";
 
 /** What a list is of, with the numbers of names. */

@@ -20,21 +20,14 @@
  */
 
 import type { Migration } from "../../../shared/postgres/migrations.ts";
+import {
+  COMMON_FUNCTIONS,
+  INSTANCE_TABLES,
+} from "../../../shared/postgres/schema.ts";
 import { INBOX_TABLES } from "./inbox_tables.ts";
 
 /** Creates the tables of version 1. */
-const INITIAL_TABLES = `
--- The time that counts, in milliseconds since the epoch.
-CREATE FUNCTION now_ms() RETURNS bigint LANGUAGE sql VOLATILE AS
-  $$SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint$$;
-
--- Undoes a statement of which a part did nothing.
-CREATE FUNCTION demand(holds boolean) RETURNS boolean LANGUAGE plpgsql AS $$
-BEGIN
-  IF holds THEN RETURN true; END IF;
-  RAISE EXCEPTION 'a write is refused' USING ERRCODE = 'TC001';
-END $$;
-
+const INITIAL_TABLES = `${COMMON_FUNCTIONS}
 CREATE TABLE tenants(
   tenant integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   id text COLLATE "C" NOT NULL UNIQUE,
@@ -222,23 +215,7 @@ CREATE TABLE limits(
   lane integer NOT NULL,
   PRIMARY KEY(tenant, lane)
 );
-
--- Where instances tell each other what has changed. Every role of the database
--- may notify and listen, but only on a channel whose name it knows.
-CREATE TABLE channel(
-  one boolean PRIMARY KEY DEFAULT true CHECK (one),
-  name text NOT NULL
-);
-INSERT INTO channel(name)
-  VALUES('tercet_' || replace(gen_random_uuid()::text, '-', ''));
-
--- The instances, a single row that is compared and set.
-CREATE TABLE members(
-  one boolean PRIMARY KEY DEFAULT true CHECK (one),
-  version bigint NOT NULL,
-  state text NOT NULL
-);
-`;
+${INSTANCE_TABLES}`;
 
 /** All migrations in order. A migration that was released never changes. */
 export const MIGRATIONS: readonly Migration[] = [

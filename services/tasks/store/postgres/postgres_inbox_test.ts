@@ -2,7 +2,7 @@ import { assertEquals, assertRejects } from "@std/assert";
 import { makeTestPool } from "../../../../tests/support/postgres_server.ts";
 import { serviceTest } from "../../../../tests/support/services.ts";
 import type { InboxRequest } from "../inbox.ts";
-import { schemaSettings } from "./schema_access.ts";
+import { schemaSettings } from "../../../shared/postgres/schema.ts";
 import { LimitLocks } from "./limit_locks.ts";
 import { PostgresInbox } from "./postgres_inbox.ts";
 import { openSubject, TEST_SERVER } from "./testing/postgres_subject.ts";

@@ -5,7 +5,7 @@
  */
 
 import type { Pausing } from "../../../shared/slices.ts";
-import type { QueuedBatch } from "../commit_queue.ts";
+import type { QueuedBatch } from "../../../shared/commit_queue.ts";
 import type { Transaction, Write } from "../store.ts";
 import { demandSame, tenantOfTransaction } from "../tenant_batches.ts";
 import type { KnownTasks } from "./known_tasks.ts";

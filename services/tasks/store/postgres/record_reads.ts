@@ -16,7 +16,7 @@ import type {
   StoredRecord,
   Usage,
 } from "../store.ts";
-import { SqlBuilder } from "./sql_builder.ts";
+import { SqlBuilder } from "../../../shared/postgres/sql_builder.ts";
 
 const OF_TENANT = "tenant = (SELECT tenant FROM tenants WHERE id = $1::text)";
 

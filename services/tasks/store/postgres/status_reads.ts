@@ -14,7 +14,7 @@ import {
   WAITING_CODE,
 } from "../task_body.ts";
 import type { InternedNames } from "./interned_names.ts";
-import { SqlBuilder } from "./sql_builder.ts";
+import { SqlBuilder } from "../../../shared/postgres/sql_builder.ts";
 import { decodeTasks, type ReadParts, selectFound } from "./task_rows.ts";
 
 /** The most bytes of payloads in a page of a scan. */

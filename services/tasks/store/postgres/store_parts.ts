@@ -4,17 +4,15 @@
  * @module
  */
 
-import type { Clock } from "../../../shared/clock.ts";
-import { type Logger, RateLimitedLog } from "../../../shared/logger.ts";
+import { RateLimitedLog } from "../../../shared/logger.ts";
 import { Periodic } from "../../../shared/periodic.ts";
-import type { DatabaseConnection } from "../../../shared/postgres/connection.ts";
-import { Notifications } from "../../../shared/postgres/notifications.ts";
-import { openPool, type Pool } from "../../../shared/postgres/pool.ts";
-import { ReplicationWatch } from "../../../shared/postgres/replication.ts";
-import type { ServerWatch } from "../../../shared/postgres/server_watch.ts";
-import { StoreTime } from "../../../shared/postgres/store_time.ts";
+import type {
+  DatabaseOptions,
+  InstanceDatabase,
+} from "../../../shared/postgres/instance_database.ts";
+import type { Pool } from "../../../shared/postgres/pool.ts";
 import { describeError } from "../../../shared/settled.ts";
-import type { WrittenGroup } from "../commit_queue.ts";
+import type { WrittenGroup } from "../../../shared/commit_queue.ts";
 import type { Notice } from "../instances.ts";
 import { Claims } from "./claims.ts";
 import { type DatabaseHealth, HealthWatch } from "./database_health.ts";
@@ -22,45 +20,14 @@ import { GroupApplier } from "./group_applier.ts";
 import { InternedNames } from "./interned_names.ts";
 import { KnownTasks } from "./known_tasks.ts";
 import { LimitLocks } from "./limit_locks.ts";
-import { MemberRow } from "./member_row.ts";
 import { PostgresInbox } from "./postgres_inbox.ts";
 import type { PreparedTransaction } from "./prepared_write.ts";
-import { schemaSettings } from "./schema_access.ts";
 import { StoreReads } from "./store_reads.ts";
 import { TransactionWriter } from "./transaction_writer.ts";
 import { foldDeltas } from "./upkeep.ts";
 
 /** Options of {@linkcode PostgresStore}. */
-export interface PostgresStoreOptions {
-  /** The database. */
-  readonly connection: DatabaseConnection;
-  /** The schema of the tables; a plain name of a-z, 0-9 and _. */
-  readonly schema: string;
-  /** The machine's clock, for timers and durations. */
-  readonly clock: Clock;
-  /** Logs failures that no answer reports. */
-  readonly logger: Logger;
-  /**
-   * When a commit is answered: `replicated` when it is on a synchronous standby
-   * as well, and refused without one; `strict` when it is as durable as the
-   * server is set up to make it; `relaxed` before it is on disk.
-   *
-   * @default {"strict"}
-   */
-  readonly durability?: "strict" | "relaxed" | "replicated";
-  /**
-   * Whether statements are prepared; false behind PgBouncer in transaction
-   * mode.
-   *
-   * @default {true}
-   */
-  readonly prepare?: boolean;
-  /**
-   * The most connections, of at least 3, beside one for notifications.
-   *
-   * @default {6}
-   */
-  readonly connections?: number;
+export interface PostgresStoreOptions extends DatabaseOptions {
   /**
    * The most rows that wait to be written; commits beyond that are refused.
    *
@@ -104,18 +71,10 @@ export interface PostgresStoreOptions {
 
 /** The parts that exist between start and stop. */
 export interface StoreParts {
+  /** The way to the database. */
+  readonly database: InstanceDatabase<Notice>;
   /** The connections. */
   readonly pools: Pools;
-  /** The database's clock. */
-  readonly time: StoreTime;
-  /** Notes which server answers. */
-  readonly watch: ServerWatch;
-  /** Tells other instances, and hears them. */
-  readonly notifications: Notifications;
-  /** Watches whether a standby confirms commits. */
-  readonly replication: ReplicationWatch;
-  /** The row with the instances. */
-  readonly members: MemberRow;
   /** Writes transactions. */
   readonly commits: TransactionWriter;
   /** Starts tasks. */
@@ -147,20 +106,11 @@ const FOLD_EVERY_MS = 10_000;
 /** Opens the parts; those with a start are started by the store. */
 export function openParts(
   options: PostgresStoreOptions,
-  { watch, channel, onNotice }: {
-    /** Notes which server answers. */
-    readonly watch: ServerWatch;
-    /** The channel of the schema's instances. */
-    readonly channel: string;
-    /** Called with what other instances tell, and when notices may be lost. */
-    readonly onNotice: (notice: Notice) => void;
-  },
+  database: InstanceDatabase<Notice>,
 ): StoreParts {
   const {
-    connection,
     clock,
     logger,
-    durability = "strict",
     prepare = true,
     maxQueuedRows = 200_000,
     maxQueuedMegabytes = 128,
@@ -169,56 +119,23 @@ export function openParts(
     onRefused,
     onHealth = () => {},
   } = options;
-  const share = shareConnections(options.connections ?? 6);
+  const share = shareConnections(options.connections);
+  const plans = "force_generic_plan";
   const pools: Pools = {
     writing: Array.from(
       { length: share.writing },
-      () =>
-        openStorePool(options, {
-          watch,
-          max: 1,
-          plans: "force_generic_plan",
-        }),
+      () => database.openPool({ max: 1, plans }),
     ),
-    claiming: openStorePool(options, {
-      watch,
-
-      max: share.claiming,
-      plans: "force_generic_plan",
-    }),
-    reading: openStorePool(options, {
-      watch,
-      max: share.reading,
-    }),
+    claiming: database.openPool({ max: share.claiming, plans }),
+    reading: database.reading,
   };
   const known = new KnownTasks();
-  const time = new StoreTime({
-    runner: pools.reading,
-    clock,
-    watch,
-    logger,
-  });
   const names = new InternedNames(pools.reading);
   const locks = new LimitLocks(pools.reading);
   const reads = new StoreReads(pools.reading, {
     names,
     known,
-    clock: time,
-  });
-  const notifications = new Notifications({
-    connection,
-    runner: pools.reading,
-    watch,
-    channel,
-    instanceId: crypto.randomUUID(),
-    clock,
-    logger,
-    // Only those that can read this schema know the channel.
-    onNotice: (notice) => onNotice(notice as Notice),
-    onGap: () => {
-      reads.noteGap();
-      onNotice({ kind: "gap" });
-    },
+    clock: database.time,
   });
   const onApplied = (transactions: readonly PreparedTransaction[]): void =>
     reads.noteWritten(transactions);
@@ -263,16 +180,8 @@ export function openParts(
       log.warn("Cannot fold counts", { reason: describeError(error) }),
   });
   return {
+    database,
     pools,
-    watch,
-    time,
-    members: new MemberRow(pools.reading),
-    replication: new ReplicationWatch({
-      runner: pools.reading,
-      clock,
-      isRequired: durability === "replicated",
-    }),
-    notifications,
     commits,
     claims,
     inbox,
@@ -288,37 +197,9 @@ export function openParts(
   };
 }
 
-/** Opens connections with the settings of the store. */
-export function openStorePool(
-  options: PostgresStoreOptions,
-  { watch, plans = "auto", ...of }: {
-    readonly watch: ServerWatch;
-    readonly max: number;
-    readonly queryTimeoutMs?: number;
-    readonly plans?: PlanMode;
-  },
-): Pool {
-  const { connection, schema, clock, logger, prepare } = options;
-  return openPool({
-    connection,
-    clock,
-    logger,
-    watch,
-    ...(prepare === undefined ? {} : { prepare }),
-    ...of,
-    settings: {
-      ...schemaSettings(schema),
-      plan_cache_mode: plans,
-      ...(options.durability === "relaxed"
-        ? { synchronous_commit: "off" }
-        : {}),
-    },
-  });
-}
-
 /** Shares connections out among their uses, each of which needs one. */
-function shareConnections(
-  all: number,
+export function shareConnections(
+  all = 6,
 ): Readonly<Record<keyof Pools, number>> {
   const third = Math.max(1, Math.floor(all / 3));
   return {
@@ -327,18 +208,3 @@ function shareConnections(
     reading: Math.max(1, all - 2 * third),
   };
 }
-
-/** Closes all connections. */
-export async function closeAll(pools: Pools): Promise<void> {
-  await Promise.all(
-    [...pools.writing, pools.claiming, pools.reading].map((pool) =>
-      pool.close()
-    ),
-  );
-}
-
-/**
- * Whether the server plans a statement again for its parameters. To plan that of
- * a group takes it as long as to write fifty tasks.
- */
-type PlanMode = "auto" | "force_generic_plan";

@@ -11,7 +11,7 @@ import {
   type Numbers,
   type StatementBuilder,
   type Texts,
-} from "./statement_builder.ts";
+} from "../../../shared/postgres/statement_builder.ts";
 import { KEPT, type TaskChange } from "./task_change.ts";
 import type { GroupedWrites } from "./write_group.ts";
 

@@ -7,7 +7,10 @@
 
 import { setImmediate } from "node:timers";
 import type { Pausing } from "../../../shared/slices.ts";
-import { CommitQueue, type WrittenGroup } from "../commit_queue.ts";
+import {
+  CommitQueue,
+  type WrittenGroup,
+} from "../../../shared/commit_queue.ts";
 import { APPLIED, decodeResult } from "../result_codes.ts";
 import type { Transaction, TransactionResult } from "../store.ts";
 import { inBatches, isLong } from "../tenant_batches.ts";

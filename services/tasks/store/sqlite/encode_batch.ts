@@ -8,7 +8,7 @@
 import type { Pausing } from "../../../shared/slices.ts";
 import { listLinks } from "../../domain/placement.ts";
 import type { Transaction, Write } from "../store.ts";
-import type { QueuedBatch } from "../commit_queue.ts";
+import type { QueuedBatch } from "../../../shared/commit_queue.ts";
 import { demandSame, tenantOfTransaction } from "../tenant_batches.ts";
 import type { InternedIds, InternedName } from "./interned_ids.ts";
 import {

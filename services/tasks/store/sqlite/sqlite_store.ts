@@ -8,17 +8,12 @@
 import type { DatabaseSync } from "node:sqlite";
 import type { Clock } from "../../../shared/clock.ts";
 import type { Logger } from "../../../shared/logger.ts";
+import { OwnMembers } from "../../../shared/instance_store.ts";
 import {
   type FolderLock,
   lockFolder,
 } from "../../../shared/sqlite/folder_lock.ts";
 import { toStoreError } from "../../../shared/sqlite/sqlite_error.ts";
-import {
-  applyBeat,
-  type MemberState,
-  NO_MEMBERS,
-  removeMember,
-} from "../../../shared/members.ts";
 import { StoreFailedError } from "../../../shared/store_failed.ts";
 import { StoreMovedError } from "../moved.ts";
 import type { Store } from "../store.ts";
@@ -30,7 +25,7 @@ import {
   openReading,
 } from "./database_file.ts";
 import { CandidateReads } from "./candidate_reads.ts";
-import type { WrittenGroup } from "../commit_queue.ts";
+import type { WrittenGroup } from "../../../shared/commit_queue.ts";
 import { FileShrinker } from "./file_shrinker.ts";
 import { InternedIds } from "./interned_ids.ts";
 import { ListReads } from "./list_reads.ts";
@@ -119,7 +114,7 @@ export class SqliteStore implements Store {
   readonly hasOwnTime = false;
   readonly #options: SqliteStoreOptions;
   #opened: Opened | undefined;
-  #members: MemberState = NO_MEMBERS;
+  readonly #members: OwnMembers;
   /** Set once the rows have moved: also what is read is out of date then. */
   #moved: StoreMovedError | undefined;
 
@@ -127,6 +122,7 @@ export class SqliteStore implements Store {
   constructor(options: SqliteStoreOptions) {
     this.#options = options;
     this.clock = options.clock;
+    this.#members = new OwnMembers(options.clock);
   }
 
   start: Store["start"] = async () => {
@@ -182,14 +178,11 @@ export class SqliteStore implements Store {
     this.#ask((reads) => {
       // A service that writes nothing has to learn of it as well.
       this.#demandThere(reads);
-      const time = { nowMs: this.clock.nowMs(), server: "" };
-      const { state, answer } = applyBeat(this.#members, beat, time);
-      this.#members = state;
-      return answer;
+      return this.#members.beat(beat);
     });
 
   leave: Store["leave"] = (id) => {
-    this.#members = removeMember(this.#members, id);
+    this.#members.leave(id);
     return Promise.resolve();
   };
 

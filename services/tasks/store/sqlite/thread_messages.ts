@@ -6,7 +6,7 @@
  * @module
  */
 
-import type { Applied } from "../commit_queue.ts";
+import type { Applied } from "../../../shared/commit_queue.ts";
 import type { Durability } from "./database_file.ts";
 
 /** A request to the writing thread, which answers requests in their order. */

@@ -9,12 +9,15 @@ import { setImmediate } from "node:timers";
 import type { Pausing } from "../../../shared/slices.ts";
 import type { Logger } from "../../../shared/logger.ts";
 import { StoreFailedError } from "../../../shared/store_failed.ts";
-import type { Applied } from "../commit_queue.ts";
+import type { Applied } from "../../../shared/commit_queue.ts";
 import { APPLIED, decodeResult } from "../result_codes.ts";
 import { inBatches, isLong } from "../tenant_batches.ts";
 import type { Durability } from "./database_file.ts";
 import type { Transaction, TransactionResult } from "../store.ts";
-import { CommitQueue, type WrittenGroup } from "../commit_queue.ts";
+import {
+  CommitQueue,
+  type WrittenGroup,
+} from "../../../shared/commit_queue.ts";
 import {
   encodeBatch,
   type EncodedBatch,

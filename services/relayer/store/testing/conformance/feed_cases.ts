@@ -139,6 +139,49 @@ export function feedCases(): readonly StoreCase[] {
       },
     },
     {
+      title: "the head is at the end of the feed, and only rises",
+      async run({ store, clock, restart }) {
+        assertEquals(await store.head(ALICE), 0);
+        let last = 0;
+        const check = async (isChanged: boolean) => {
+          const head = await store.head(ALICE);
+          const { next, deleted } = await store.memoryFeed(ALICE, {
+            limit: 99,
+          });
+          if (isChanged) assertEquals(head > last, true);
+          assertEquals(head >= Math.max(last, next?.change ?? 0), true);
+          const rest = await store.memoryFeed(
+            ALICE,
+            after(9, { change: head }),
+          );
+          assertEquals([rest.memories, rest.deleted, rest.mustResync], [
+            ...[[], [], false],
+          ]);
+          last = head;
+          return deleted.length;
+        };
+        await add(store, "a");
+        await check(true);
+        await add(store, "z", BOB);
+        await check(false);
+        await add(store, "b");
+        await remove(store, "a");
+        assertEquals(await check(true), 1);
+        await restart();
+        await check(false);
+        clock.advance(100);
+        await store.sweep({
+          nowMs: clock.nowMs(),
+          finishedJobsBeforeMs: 0,
+          tombstonesBeforeMs: clock.nowMs(),
+          limit: 10,
+        });
+        assertEquals(await check(false), 0);
+        await removeAll(store);
+        await check(true);
+      },
+    },
+    {
       title: "a position of another database must begin anew",
       async run({ store }) {
         await add(store, "a");

@@ -7,7 +7,7 @@
 import { assertEquals, assertExists } from "@std/assert";
 import { withoutUndefined } from "../../../../../tests/support/without_undefined.ts";
 import type { JobRow } from "../../rows.ts";
-import type { Change, RelayerStore } from "../../store.ts";
+import type { Change, JobLeases, RelayerStore } from "../../store.ts";
 import { ALICE, BOB, SAMPLE_MS, sampleJob } from "../sample_rows.ts";
 import { commitAll, type StoreCase } from "./store_case.ts";
 
@@ -119,7 +119,7 @@ export function jobCases(): readonly StoreCase[] {
       },
     },
     {
-      title: "due jobs are unfinished, in the order of their time, at most n",
+      title: "leases are of unfinished jobs, in the order of their time",
       async run({ store }) {
         const at = (id: string, ms: number) =>
           sampleJob({ id, nextAttemptAtMs: SAMPLE_MS + ms });
@@ -129,8 +129,8 @@ export function jobCases(): readonly StoreCase[] {
         const running = sampleJob({ id: "r", owner: BOB, status: "running" });
         await commitAll(store, { kind: "new_job", job: running });
         assertEquals(await store.nextJobMs(), SAMPLE_MS);
-        const ids = async (ms: number, limit: number) =>
-          (await store.dueJobs(SAMPLE_MS + ms, limit)).map(({ id }) => id);
+        const ids = (ms: number, limit: number) =>
+          findDue(store, { nowMs: SAMPLE_MS + ms, limit });
         assertEquals(await ids(-1, 9), []);
         assertEquals(await ids(20, 9), ["r", "a", "b"]);
         assertEquals(await ids(99, 2), ["r", "a"]);
@@ -143,10 +143,11 @@ export function jobCases(): readonly StoreCase[] {
         });
         assertEquals(await ids(99, 9), ["a", "b", "c"]);
         assertEquals(await store.nextJobMs(), SAMPLE_MS + 10);
-        const [due] = await store.dueJobs(SAMPLE_MS + 10, 1);
+        const [due] = await lease(store, { nowMs: SAMPLE_MS + 10, limit: 1 });
         assertEquals(due?.payload, Uint8Array.of(1, 2, 3, 4));
       },
     },
+    ...leaseCases(),
     {
       title: "open jobs and their bytes follow every change, by owner",
       async run({ store, restart }) {
@@ -175,6 +176,166 @@ export function jobCases(): readonly StoreCase[] {
       },
     },
   ];
+}
+
+/** Cases about who has a job. */
+function leaseCases(): readonly StoreCase[] {
+  return [
+    {
+      title: "a leased job is nobody else's until its lease ends",
+      async run({ store }) {
+        await join(store, "one", "two");
+        await addJobs(store, "a", "b", "c");
+        const first = await lease(store, { limit: 2 });
+        assertEquals(
+          first.map(({ id, leasedBy, leasedUntilMs, version }) => [
+            ...[id, leasedBy, leasedUntilMs, version],
+          ]),
+          ["a", "b"].map((id) => [id, "one", SAMPLE_MS + 1_000, 1]),
+        );
+        const [a] = await store.jobs(ALICE, ["a"]);
+        assertEquals(withoutUndefined(a), withoutUndefined(first[0]));
+        const ids = async (of: Partial<JobLeases>) =>
+          (await lease(store, of)).map(({ id }) => id);
+        assertEquals(await ids({ instance: "two" }), ["c"]);
+        assertEquals(await ids({}), []);
+        assertEquals(await store.nextJobMs(), SAMPLE_MS + 1_000);
+        assertEquals(await ids({ nowMs: SAMPLE_MS + 999 }), []);
+        assertEquals(
+          await ids({ nowMs: SAMPLE_MS + 1_000, instance: "two" }),
+          ["a", "b", "c"],
+        );
+        assertEquals((await store.jobs(ALICE, ["a"]))[0]?.leasedBy, "two");
+      },
+    },
+    {
+      title: "only who has a job renews its lease or gives it back",
+      async run({ store }) {
+        await join(store, "one", "two");
+        await addJobs(store, "a", "b");
+        await lease(store, { limit: 1 });
+        const jobs = ["a", "b", "none"].map((id) => ({ owner: ALICE, id }));
+        await store.renewLeases({ instance: "two", jobs, untilMs: 0 });
+        const at = { nowMs: SAMPLE_MS + 5, instance: "two" };
+        assertEquals(await findDue(store, at), ["b"]);
+        const untilMs = SAMPLE_MS + 9_000;
+        await store.renewLeases({ instance: "one", jobs, untilMs });
+        const later = { ...at, nowMs: SAMPLE_MS + 8_999 };
+        assertEquals(await findDue(store, later), ["b"]);
+        await store.renewLeases({ instance: "one", jobs, untilMs: 0 });
+        assertEquals(await findDue(store, at), ["a", "b"]);
+      },
+    },
+    {
+      title: "jobs of an instance that is gone are free at once",
+      async run({ store }) {
+        await join(store, "one", "two");
+        await addJobs(store, "a");
+        await lease(store, { leaseMs: 60_000 });
+        assertEquals(await lease(store, { instance: "two" }), []);
+        await store.leave("one");
+        const [job] = await lease(store, { instance: "two" });
+        assertEquals(job?.id, "a");
+      },
+    },
+    {
+      title: "a job that is put off or finished is given back, others are not",
+      async run({ store }) {
+        await join(store, "one", "two");
+        await addJobs(store, "a", "b", "c");
+        await lease(store, {});
+        const change = (id: string, patch: JobPatch): Change => ({
+          ...{ kind: "job", owner: ALICE, id, expectedVersion: 1, patch },
+        });
+        const outcome = await store.commit([
+          change("a", { nextAttemptAtMs: SAMPLE_MS }),
+          change("b", { status: "done" }),
+          change("none", {}),
+        ]);
+        assertEquals(outcome, { kind: "conflict", change: 2 });
+        assertEquals(await findDue(store, { instance: "two" }), []);
+        await commitAll(
+          store,
+          change("a", { nextAttemptAtMs: SAMPLE_MS + 1, attempts: 1 }),
+          change("b", { status: "uploaded" }),
+          change("c", { status: "done" }),
+        );
+        const at = { nowMs: SAMPLE_MS + 1, instance: "two" };
+        assertEquals((await lease(store, at)).map(({ id }) => id), ["a"]);
+        const rows = await store.jobs(ALICE, ["a", "b", "c"]);
+        assertEquals(rows.map((row) => row?.leasedBy), [
+          ...["two", "one", undefined],
+        ]);
+      },
+    },
+    {
+      title: "leases keep to their bytes, but for a single job",
+      async run({ store }) {
+        await addJobs(store, "a", "b", "c");
+        const ids = (maxBytes: number) => findDue(store, { maxBytes });
+        assertEquals(await ids(3), ["a"]);
+        assertEquals(await ids(11), ["a", "b"]);
+        assertEquals(await ids(12), ["a", "b", "c"]);
+        assertEquals((await lease(store, { maxBytes: 8 })).length, 2);
+        assertEquals((await lease(store, {})).map(({ id }) => id), ["c"]);
+      },
+    },
+    {
+      title: "leases of jobs of a time to come end by the time that it is",
+      async run({ store }) {
+        const nextAttemptAtMs = SAMPLE_MS + 90_000_000;
+        await commitAll(store, {
+          kind: "new_job",
+          job: sampleJob({ nextAttemptAtMs }),
+        });
+        assertEquals(await lease(store, {}), []);
+        const [job] = await lease(store, { dueMs: nextAttemptAtMs });
+        assertEquals(job?.leasedUntilMs, SAMPLE_MS + 1_000);
+      },
+    },
+  ];
+}
+
+/** Takes jobs for the instance "one", for a second. */
+function lease(
+  store: RelayerStore,
+  leases: Partial<JobLeases>,
+): Promise<readonly JobRow[]> {
+  return store.leaseJobs({
+    ...{ nowMs: SAMPLE_MS, limit: 9, instance: "one", leaseMs: 1_000 },
+    ...leases,
+  });
+}
+
+/** Takes jobs, gives them back, and tells which they were. */
+async function findDue(
+  store: RelayerStore,
+  leases: Partial<JobLeases>,
+): Promise<readonly string[]> {
+  const jobs = await lease(store, leases);
+  const { instance = "one" } = leases;
+  await store.renewLeases({ instance, jobs, untilMs: 0 });
+  return jobs.map(({ id }) => id);
+}
+
+async function join(
+  store: RelayerStore,
+  ...ids: readonly string[]
+): Promise<void> {
+  for (const id of ids) {
+    const beat = { id, version: "", address: "", wants: [] };
+    await store.beat({ ...beat, sinceLastMs: undefined });
+  }
+}
+
+async function addJobs(
+  store: RelayerStore,
+  ...ids: readonly string[]
+): Promise<void> {
+  await commitAll(
+    store,
+    ...ids.map((id) => ({ kind: "new_job" as const, job: sampleJob({ id }) })),
+  );
 }
 
 async function patch(

@@ -175,20 +175,80 @@ export function sideCases(): readonly StoreCase[] {
           store,
           { kind: "nonce", nonce: "n-1", expiresAtMs: SAMPLE_MS + 10 },
           { kind: "nonce", nonce: "n-2", expiresAtMs: SAMPLE_MS + 20 },
-          { kind: "nonce", nonce: "n-2", expiresAtMs: SAMPLE_MS + 20 },
           { kind: "rate", window: { name: "k", minute, points: 5 } },
-          { kind: "rate", window: { name: "k", minute, points: 7 } },
+          { kind: "rate", window: { name: "k", minute, points: 6.5 } },
           {
             kind: "rate",
             window: { name: "k", minute: minute - 1, points: 1 },
           },
         );
+        await commitAll(
+          store,
+          { kind: "rate", window: { name: "k", minute, points: 0.5 } },
+        );
         await restart();
         assertEquals(await store.nonces(SAMPLE_MS + 10), ["n-2"]);
         assertEquals(await store.rateWindows(minute), [
-          { name: "k", minute, points: 7 },
+          { name: "k", minute, points: 12 },
         ]);
         assertEquals((await store.rateWindows(minute - 1)).length, 2);
+      },
+    },
+    {
+      title: "a nonce that is there conflicts, and nothing of its commit stays",
+      async run({ store }) {
+        const nonce = {
+          kind: "nonce",
+          nonce: "n-1",
+          expiresAtMs: SAMPLE_MS + 10,
+        } as const;
+        await commitAll(store, nonce);
+        const job = sampleJob();
+        const outcome = await store.commit([
+          { kind: "new_job", job },
+          nonce,
+          { kind: "nonce", nonce: "n-2", expiresAtMs: SAMPLE_MS + 10 },
+        ]);
+        assertEquals(outcome, { kind: "conflict", change: 1 });
+        assertEquals(await store.jobs(ALICE, [job.id]), [undefined]);
+        assertEquals(await store.nonces(SAMPLE_MS), ["n-1"]);
+        const outcomes = await Promise.all(
+          [1, 2, 3].map(() => store.commit([{ ...nonce, nonce: "n-3" }])),
+        );
+        assertEquals(outcomes.map(({ kind }) => kind), [
+          ...["ok", "conflict", "conflict"],
+        ]);
+      },
+    },
+    {
+      title: "a snapshot of an index that lacks a removal comes to nothing",
+      async run({ store }) {
+        await commitAll(
+          store,
+          { kind: "new_memory", memory: sampleMemory({ id: "a" }) },
+          { kind: "new_memory", memory: sampleMemory({ id: "b" }) },
+        );
+        const before = await store.head(ALICE);
+        await commitAll(
+          store,
+          { kind: "remove_memory", owner: ALICE, id: "a" },
+          { kind: "new_memory", memory: sampleMemory({ id: "c" }) },
+        );
+        const seen = await store.head(ALICE);
+        await commitAll(
+          store,
+          { kind: "new_memory", memory: sampleMemory({ id: "d" }) },
+        );
+        const begun = { kind: "begin_snapshot", owner: ALICE } as const;
+        const ended = { kind: "end_snapshot", owner: ALICE, parts: 1 } as const;
+        await commitAll(store, { ...begun, name: "s-1", change: before });
+        await commitAll(store, { ...ended, name: "s-1" });
+        assertEquals(await store.snapshot(ALICE), undefined);
+        await commitAll(store, { ...begun, name: "s-2", change: seen });
+        await commitAll(store, { ...ended, name: "s-2" });
+        assertEquals(await store.snapshot(ALICE), {
+          ...{ name: "s-2", change: seen, parts: 1 },
+        });
       },
     },
     {

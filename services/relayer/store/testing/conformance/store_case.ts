@@ -20,12 +20,18 @@ export interface ConformanceSubject {
   close(): Promise<void>;
 }
 
+/** A store of which there may be several on the same data. */
+export interface SeveralStores extends ConformanceSubject {
+  /** Opens another store, as another instance does. */
+  another(): Promise<RelayerStore>;
+}
+
 /** A test case. */
-export interface StoreCase {
+export interface StoreCase<Subject = ConformanceSubject> {
   /** The behaviour that is tested, as the end of the test's title. */
   readonly title: string;
   /** Runs the test; rejects when the store behaves otherwise. */
-  run(subject: ConformanceSubject): Promise<void>;
+  run(subject: Subject): Promise<void>;
 }
 
 /** Commits changes, and asserts that none of them conflicts. */

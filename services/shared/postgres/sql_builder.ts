@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { SqlParameter } from "../../../shared/postgres/values.ts";
+import type { SqlParameter } from "./values.ts";
 
 /** Collects parameters. */
 export class SqlBuilder {

@@ -7,8 +7,8 @@
  * @module
  */
 
-import { FairQueue } from "../../shared/fair_queue.ts";
-import { StoreBusyError } from "./store.ts";
+import { FairQueue } from "./fair_queue.ts";
+import { StoreBusyError } from "./store_failed.ts";
 
 /** A batch that waits to be written. */
 export interface QueuedBatch {

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
-import { StoreBusyError } from "./store.ts";
+import { StoreBusyError } from "./store_failed.ts";
 import { CommitQueue, type QueuedBatch } from "./commit_queue.ts";
 import type { Applied } from "./commit_queue.ts";
 

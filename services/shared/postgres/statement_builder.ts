@@ -10,7 +10,7 @@
  * @module
  */
 
-import type { Statement } from "../../../shared/postgres/transaction.ts";
+import type { Statement } from "./transaction.ts";
 import { SqlBuilder } from "./sql_builder.ts";
 
 /** Numbers in an array. */
@@ -26,7 +26,7 @@ export const NOTHING = "\x1d";
 export class StatementBuilder extends SqlBuilder {
   readonly #parts: string[] = [];
   readonly #demands: string[] = [];
-  /** Selects of the changes of counts. */
+  /** Selects of what the parts add to counts or sums. */
   readonly counted: string[] = [];
 
   /** A parameter with numbers. */

@@ -13,15 +13,15 @@ import {
   type MemberState,
   NO_MEMBERS,
   removeMember,
-} from "../../../shared/members.ts";
+} from "../members.ts";
 import {
   IDENTITY_COLUMNS,
   LEAST_IDENTITY_COLUMNS,
   readIdentity,
   type ServerIdentity,
-} from "../../../shared/postgres/server_watch.ts";
-import type { Runner } from "../../../shared/postgres/session.ts";
-import { StoreFailedError } from "../../../shared/store_failed.ts";
+} from "./server_watch.ts";
+import type { Runner } from "./session.ts";
+import { StoreFailedError } from "../store_failed.ts";
 
 /** How often a beat is tried again because another one came first. */
 const MAX_TRIES = 100;

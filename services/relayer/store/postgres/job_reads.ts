@@ -1,0 +1,158 @@
+/**
+ * Reads the rows of jobs, and says who has them.
+ *
+ * @module
+ */
+
+import type { Row, Runner } from "../../../shared/postgres/session.ts";
+import { FIRST_FINISHED, JOBS, readJob } from "../row_columns.ts";
+import type { JobRow } from "../rows.ts";
+import type { RelayerStore } from "../store.ts";
+
+const UNFINISHED = `status < ${FIRST_FINISHED}`;
+const COLUMNS = `${JOBS.selected}, leased_by AS "leasedBy", ` +
+  'leased_until_ms AS "leasedUntilMs", payload';
+
+/** The instances that live. */
+const ALIVE = "SELECT member->>'id' FROM members, " +
+  "json_array_elements(state::json->'members') AS member";
+
+/** When leases are judged. */
+interface LeaseTime {
+  /** The time, in milliseconds since the epoch. */
+  readonly nowMs: number;
+  /** Whether leases may be judged to have ended. */
+  readonly mayEnd: boolean;
+}
+
+/** Reads jobs. */
+export class JobReads {
+  readonly #runner: Runner;
+
+  /** Takes the connections to use. */
+  constructor(runner: Runner) {
+    this.#runner = runner;
+  }
+
+  /** Jobs by id. */
+  jobs: RelayerStore["jobs"] = async (owner, ids) => {
+    const rows = await this.#runner.query(
+      `SELECT ${COLUMNS} FROM jobs WHERE owner = $1::text ` +
+        "AND id = ANY($2::text[])",
+      [owner, ids],
+    );
+    const found = new Map(rows.map((row) => [row["id"], toJob(row)]));
+    return ids.map((id) => found.get(id));
+  };
+
+  /** Takes jobs whose next attempt is due. */
+  async lease(
+    leases: Parameters<RelayerStore["leaseJobs"]>[0],
+    mayEnd: boolean,
+  ): Promise<readonly JobRow[]> {
+    const { nowMs, dueMs = nowMs, limit, instance, leaseMs } = leases;
+    const rows = await this.#runner.query(
+      `WITH due AS MATERIALIZED (SELECT owner, id, n, next_attempt_ms, ` +
+        `payload_bytes FROM jobs WHERE ${UNFINISHED} ` +
+        "AND next_attempt_ms <= $1::bigint AND (leased_until_ms IS NULL OR " +
+        "leased_until_ms <= $2::bigint OR $3::boolean AND " +
+        `leased_by <> $4::text AND leased_by <> ALL(ARRAY(${ALIVE}))) ` +
+        "ORDER BY next_attempt_ms, n LIMIT $5::bigint FOR UPDATE SKIP LOCKED), " +
+        "taken AS (SELECT owner, id FROM (SELECT due.*, " +
+        "row_number() OVER (ORDER BY next_attempt_ms, n) AS place, " +
+        "sum(payload_bytes) OVER (ORDER BY next_attempt_ms, n) AS bytes " +
+        "FROM due) AS counted WHERE place = 1 OR bytes <= $6::bigint) " +
+        "UPDATE jobs SET leased_by = $4::text, " +
+        "leased_until_ms = $7::bigint FROM taken " +
+        "WHERE jobs.owner = taken.owner AND jobs.id = taken.id " +
+        `RETURNING n, ${qualify(COLUMNS)}`,
+      [
+        dueMs,
+        endedBefore({ nowMs, mayEnd }),
+        mayEnd,
+        instance,
+        limit,
+        leases.maxBytes ?? Number.MAX_SAFE_INTEGER,
+        nowMs + leaseMs,
+      ],
+    );
+    return rows.toSorted((a, b) =>
+      Number(a["nextAttemptAtMs"]) - Number(b["nextAttemptAtMs"]) ||
+      Number(a["n"]) - Number(b["n"])
+    ).map(toJob);
+  }
+
+  /** Sets when leases end. */
+  renew: RelayerStore["renewLeases"] = async (
+    { instance, jobs, untilMs },
+  ) => {
+    await this.#runner.query(
+      "UPDATE jobs SET leased_until_ms = $4::bigint FROM " +
+        "unnest($1::text[], $2::text[]) AS of(owner, id) " +
+        "WHERE jobs.owner = of.owner AND jobs.id = of.id " +
+        "AND leased_by = $3::text",
+      [
+        jobs.map(({ owner }) => owner),
+        jobs.map(({ id }) => id),
+        instance,
+        untilMs,
+      ],
+    );
+  };
+
+  /**
+   * When the next attempt of any unfinished job is due, or its lease ends. Jobs
+   * that are leased stand before those that are not: they are only looked at
+   * when no other one is due.
+   */
+  async nextMs({ nowMs, mayEnd }: LeaseTime): Promise<number | undefined> {
+    const next = "SELECT next_attempt_ms AS ms FROM jobs " +
+      `WHERE ${UNFINISHED} AND (leased_until_ms IS NULL OR ` +
+      "leased_until_ms <= $1::bigint) ORDER BY next_attempt_ms, n LIMIT 1";
+    const [row] = await this.#runner.query(
+      `WITH next AS MATERIALIZED (${next}) SELECT CASE ` +
+        "WHEN (SELECT ms FROM next) <= $2::bigint THEN (SELECT ms FROM next) " +
+        "ELSE least((SELECT ms FROM next), (SELECT " +
+        "min(greatest(leased_until_ms, next_attempt_ms)) FROM jobs " +
+        `WHERE ${UNFINISHED} AND leased_until_ms > $1::bigint AND ` +
+        "next_attempt_ms <= coalesce((SELECT ms FROM next), " +
+        "9223372036854775807))) END AS ms",
+      [endedBefore({ nowMs, mayEnd }), nowMs],
+    );
+    const ms = row?.["ms"];
+    return typeof ms === "number" ? ms : undefined;
+  }
+
+  /**
+   * How many jobs of an owner are unfinished, and the bytes of their payloads.
+   */
+  openJobs: RelayerStore["openJobs"] = async (owner) => {
+    const [row] = await this.#runner.query(
+      "SELECT count(*) AS jobs, coalesce(sum(payload_bytes), 0)::bigint " +
+        `AS bytes FROM jobs WHERE owner = $1::text AND ${UNFINISHED}`,
+      [owner],
+    );
+    return { jobs: Number(row?.["jobs"]), bytes: Number(row?.["bytes"]) };
+  };
+}
+
+/** Leases that end until then are over; 0 is the end of one given back. */
+function endedBefore({ nowMs, mayEnd }: LeaseTime): number {
+  return mayEnd ? nowMs : 0;
+}
+
+/** Names the table of columns, which another one has as well. */
+function qualify(columns: string): string {
+  return columns.replaceAll(/(^|, )(\w+)/g, "$1jobs.$2");
+}
+
+function toJob(row: Row): JobRow {
+  const { leasedBy, leasedUntilMs } = row;
+  return {
+    ...readJob(row),
+    leasedBy: typeof leasedBy === "string" ? leasedBy : undefined,
+    leasedUntilMs: typeof leasedUntilMs === "number"
+      ? leasedUntilMs
+      : undefined,
+  };
+}

@@ -1,0 +1,186 @@
+/**
+ * Reads the rows of memories, the feeds of their changes, and the sums of their
+ * namespaces.
+ *
+ * @module
+ */
+
+import type { Pool } from "../../../shared/postgres/pool.ts";
+import type { Row } from "../../../shared/postgres/session.ts";
+import { MEMORIES, NAMESPACES, TOMBSTONES } from "../row_columns.ts";
+import { cutFeed, type FeedBounds } from "../feed.ts";
+import type { RelayerStore } from "../store.ts";
+
+const SELECT = `SELECT ${MEMORIES.selected} FROM memories WHERE`;
+
+/** Reads rows. */
+export class MemoryReads {
+  readonly #pool: Pool;
+
+  /** Takes the connections to use. */
+  constructor(pool: Pool) {
+    this.#pool = pool;
+  }
+
+  /** Rows by id. */
+  memories: RelayerStore["memories"] = async (owner, ids) => {
+    const rows = await this.#pool.query(
+      `${SELECT} owner = $1::text AND id = ANY($2::text[])`,
+      [owner, ids],
+    );
+    const found = new Map(
+      rows.map((row) => [row["id"], MEMORIES.readRow(row)]),
+    );
+    return ids.map((id) => found.get(id));
+  };
+
+  /** Rows in pages by id. */
+  scan: RelayerStore["scanMemories"] = async (
+    { limit, afterId = "", owner },
+  ) => {
+    if (owner !== undefined) {
+      const rows = await this.#pool.query(
+        `${SELECT} owner = $1::text AND id > $2::text ` +
+          "ORDER BY id LIMIT $3::bigint",
+        [owner, afterId, limit],
+      );
+      return rows.map((row) => MEMORIES.readRow(row));
+    }
+    // The next page begins after the last id, so rows of other owners with the
+    // same id are part of this page, beyond its limit.
+    const rows = await this.#pool.query(
+      `WITH page AS MATERIALIZED (SELECT id, owner FROM memories ` +
+        "WHERE id > $1::text ORDER BY id, owner LIMIT $2::bigint), " +
+        "last AS (SELECT id, owner FROM page ORDER BY id DESC, owner DESC " +
+        "LIMIT 1), names AS (SELECT id, owner FROM page UNION ALL " +
+        "SELECT twin.id, twin.owner FROM memories AS twin, last " +
+        "WHERE twin.id = last.id AND twin.owner > last.owner) " +
+        `SELECT ${qualify(MEMORIES.selected)} FROM names JOIN memories AS m ` +
+        "ON m.id = names.id AND m.owner = names.owner ORDER BY m.id, m.owner",
+      [afterId, limit],
+    );
+    return rows.map((row) => MEMORIES.readRow(row));
+  };
+
+  /** A number that no change of an owner's feed exceeds. */
+  head: RelayerStore["head"] = async (owner) => {
+    const [row] = await this.#pool.query(
+      "SELECT change FROM owners, numbering " +
+        "WHERE owner = $1::text AND change > first_change",
+      [owner],
+    );
+    return Number(row?.["change"] ?? 0);
+  };
+
+  /** Rows in the order of their changes. */
+  feed: RelayerStore["memoryFeed"] = async (owner, query) => {
+    const parameters = [owner, query.after?.change ?? 0, query.limit + 1];
+    // All of it is read in one state of the database.
+    const [bounds = [], rows = [], removed = []] = await this.#pool.transaction(
+      (open) =>
+        open.commit([
+          {
+            sql: "SELECT first_change AS first, " +
+              "coalesce(change, first_change) AS last, " +
+              "coalesce(swept_change, 0) AS swept FROM numbering " +
+              "LEFT JOIN owners ON owner = $1::text",
+            parameters: [owner],
+          },
+          {
+            sql: `${SELECT} owner = $1::text AND change > $2::bigint ` +
+              "ORDER BY change LIMIT $3::bigint",
+            parameters,
+          },
+          {
+            sql: `SELECT ${TOMBSTONES.selected} FROM tombstones ` +
+              "WHERE owner = $1::text AND change > $2::bigint " +
+              "ORDER BY change LIMIT $3::bigint",
+            parameters,
+          },
+        ]),
+      { isolation: "repeatable read" },
+    );
+    return cutFeed(query, {
+      rows: rows.map((row) => MEMORIES.readRow(row)),
+      removed: removed.map((row) => TOMBSTONES.readRow(row)),
+      bounds: readBounds(bounds[0]),
+    });
+  };
+
+  /** Namespaces in the order of their changes. */
+  namespaces: RelayerStore["namespaceFeed"] = async (
+    owner,
+    { limit, after },
+  ) => {
+    const rows = await this.#pool.query(
+      `SELECT ${NAMESPACES.selected} FROM namespaces ` +
+        "WHERE owner = $1::text AND change > $2::bigint " +
+        "ORDER BY change LIMIT $3::bigint",
+      [owner, after?.change ?? 0, limit + 1],
+    );
+    return {
+      namespaces: rows.slice(0, limit).map((row) => NAMESPACES.readRow(row)),
+      hasMore: rows.length > limit,
+    };
+  };
+
+  /** Memories and bytes of a namespace, or of all. */
+  stats: RelayerStore["stats"] = async (owner, namespace) => {
+    const [row] = await this.#pool.query(
+      "SELECT coalesce(sum(memory_count), 0)::bigint AS memories, " +
+        "coalesce(sum(storage_bytes), 0)::bigint AS bytes FROM namespaces " +
+        "WHERE owner = $1::text" +
+        (namespace === undefined ? "" : " AND name = $2::text"),
+      namespace === undefined ? [owner] : [owner, namespace],
+    );
+    return {
+      memories: Number(row?.["memories"]),
+      bytes: Number(row?.["bytes"]),
+    };
+  };
+
+  /** A page of owners by their addresses. */
+  owners: RelayerStore["memoryOwners"] = async ({ limit, after = "" }) => {
+    const rows = await this.#pool.query(
+      "SELECT owner, sum(memory_count)::bigint AS memories FROM namespaces " +
+        "WHERE owner > $1::text GROUP BY owner ORDER BY owner " +
+        "LIMIT $2::bigint",
+      [after, limit],
+    );
+    return rows.map((row) => ({
+      owner: String(row["owner"]),
+      memories: Number(row["memories"]),
+    }));
+  };
+
+  /** How many memories all owners have, without superseded ones. */
+  count: RelayerStore["memoryCount"] = async () => {
+    const [row] = await this.#pool.query(
+      "SELECT coalesce(sum(memory_count), 0)::bigint AS memories " +
+        "FROM namespaces",
+    );
+    return Number(row?.["memories"]);
+  };
+
+  /** The delegates that wrote an owner's rows. */
+  agents: RelayerStore["agents"] = async (owner) => {
+    const rows = await this.#pool.query(
+      "SELECT agent_id FROM agents WHERE owner = $1::text ORDER BY agent_id",
+      [owner],
+    );
+    return rows.map((row) => String(row["agent_id"]));
+  };
+}
+
+function readBounds(row: Row | undefined): FeedBounds {
+  return {
+    first: Number(row?.["first"]),
+    last: Number(row?.["last"]),
+    swept: Number(row?.["swept"]),
+  };
+}
+
+/** Names the table of columns, which another one has as well. */
+function qualify(columns: string): string {
+  return columns.replaceAll(/(^|, )(\w+)/g, "$1m.$2");
+}

@@ -1,0 +1,208 @@
+/**
+ * The relayer's store on PostgreSQL, for any number of instances on one
+ * database.
+ *
+ * @module
+ */
+
+import type { Clock } from "../../../shared/clock.ts";
+import { DatabaseStore } from "../../../shared/postgres/database_store.ts";
+import {
+  type DatabaseOptions,
+  type InstanceDatabase,
+  openDatabase,
+} from "../../../shared/postgres/instance_database.ts";
+import type { Notice, RelayerStore } from "../store.ts";
+import { CommitWriter } from "./commit_writer.ts";
+import { JobReads } from "./job_reads.ts";
+import { MemoryReads } from "./memory_reads.ts";
+import { migrationPlan } from "./migrations.ts";
+import { SideReads } from "./side_reads.ts";
+import { sweep } from "./sweep.ts";
+
+/** Options of {@linkcode PostgresStore}. */
+export interface PostgresStoreOptions extends DatabaseOptions {
+  /**
+   * Tells the time by which rows are dated and leases end.
+   *
+   * @default that of the database
+   */
+  readonly time?: Pick<Clock, "nowMs"> | undefined;
+  /**
+   * Most changes that wait to be written; commits beyond that are refused with a
+   * {@linkcode StoreBusyError}.
+   *
+   * @default {40000}
+   */
+  readonly maxQueuedChanges?: number;
+  /**
+   * Most bytes that wait to be written.
+   *
+   * @default {134217728}
+   */
+  readonly maxQueuedBytes?: number;
+}
+
+/** The parts that exist between start and stop. */
+interface StoreParts {
+  readonly database: InstanceDatabase<Notice>;
+  readonly commits: CommitWriter;
+  readonly jobs: JobReads;
+  readonly memories: MemoryReads;
+  readonly sides: SideReads;
+}
+
+/** A third of the connections writes. */
+const WRITING_SHARE = 1 / 3;
+
+/** A store in a schema of a database, which other instances may use as well. */
+export class PostgresStore extends DatabaseStore<Notice, StoreParts>
+  implements RelayerStore {
+  readonly #options: PostgresStoreOptions;
+
+  /** Creates the store without opening it. */
+  constructor(options: PostgresStoreOptions) {
+    super(options);
+    this.#options = options;
+  }
+
+  /** Migrates the tables and begins to listen to other instances. */
+  readonly start: RelayerStore["start"] = async () => {
+    if (this.opened !== undefined) return;
+    const { schema, connections = 6, prepare: hasSessions = true } =
+      this.#options;
+    const { maxQueuedChanges = 40_000, maxQueuedBytes = 134_217_728 } =
+      this.#options;
+    const writing = Math.max(1, Math.floor(connections * WRITING_SHARE));
+    const database = await openDatabase<Notice>(this.#options, {
+      plan: migrationPlan(schema),
+      reading: Math.max(1, connections - writing),
+      onNotice: (notice) => this.hear(notice),
+      onGap: () => this.hear({ kind: "gap" }),
+    });
+    const pools = Array.from(
+      { length: writing },
+      () => database.openPool({ max: 1, plans: "force_generic_plan" }),
+    );
+    await database.start();
+    this.opened = {
+      database,
+      commits: new CommitWriter({
+        ...{ pools, hasSessions, maxQueuedBytes },
+        nowMs: () => this.#nowMs(),
+        maxQueuedRows: maxQueuedChanges,
+      }),
+      jobs: new JobReads(database.reading),
+      memories: new MemoryReads(database.reading),
+      sides: new SideReads(database.reading),
+    };
+  };
+
+  /** Writes queued commits and closes the connections. */
+  readonly stop: RelayerStore["stop"] = async () => {
+    const { opened } = this;
+    this.opened = undefined;
+    if (opened === undefined) return;
+    await opened.commits.idle();
+    await opened.database.stop();
+  };
+
+  /** Applies changes; none of them waits for others to share a transaction. */
+  readonly commit: RelayerStore["commit"] = (changes) =>
+    this.use(({ commits, database }) => {
+      database.replication.demand();
+      return commits.commit(changes);
+    });
+
+  /** Jobs by id. */
+  readonly jobs: RelayerStore["jobs"] = (...of) =>
+    this.use(({ jobs }) => jobs.jobs(...of));
+
+  /** Takes jobs whose next attempt is due. */
+  readonly leaseJobs: RelayerStore["leaseJobs"] = (leases) =>
+    this.use(({ jobs }) => jobs.lease(leases, this.mayEndLeases()));
+
+  /** Sets when leases of jobs end. */
+  readonly renewLeases: RelayerStore["renewLeases"] = (leases) =>
+    this.use(({ jobs }) => jobs.renew(leases));
+
+  /** When the next attempt of any unfinished job is due, or its lease ends. */
+  readonly nextJobMs: RelayerStore["nextJobMs"] = () =>
+    this.use(({ jobs }) =>
+      jobs.nextMs({ nowMs: this.#nowMs(), mayEnd: this.mayEndLeases() })
+    );
+
+  /**
+   * How many jobs of an owner are unfinished, and the bytes of their payloads.
+   */
+  readonly openJobs: RelayerStore["openJobs"] = (owner) =>
+    this.use(({ jobs }) => jobs.openJobs(owner));
+
+  /** The claim of a client's key. */
+  readonly keyClaim: RelayerStore["keyClaim"] = (...of) =>
+    this.use(({ sides }) => sides.keyClaim(...of));
+
+  /** Rows of memories by id. */
+  readonly memories: RelayerStore["memories"] = (...of) =>
+    this.use(({ memories }) => memories.memories(...of));
+
+  /** Rows of memories in pages by id. */
+  readonly scanMemories: RelayerStore["scanMemories"] = (query) =>
+    this.use(({ memories }) => memories.scan(query));
+
+  /** A page of owners by their addresses. */
+  readonly memoryOwners: RelayerStore["memoryOwners"] = (query) =>
+    this.use(({ memories }) => memories.owners(query));
+
+  /** How many memories all owners have, without superseded ones. */
+  readonly memoryCount: RelayerStore["memoryCount"] = () =>
+    this.use(({ memories }) => memories.count());
+
+  /** Those of some blobs that are noted as impossible to restore. */
+  readonly badBlobs: RelayerStore["badBlobs"] = (...of) =>
+    this.use(({ sides }) => sides.badBlobs(...of));
+
+  /** A number that no change of an owner's feed exceeds. */
+  readonly head: RelayerStore["head"] = (owner) =>
+    this.use(({ memories }) => memories.head(owner));
+
+  /** Rows of memories in the order of their changes. */
+  readonly memoryFeed: RelayerStore["memoryFeed"] = (...of) =>
+    this.use(({ memories }) => memories.feed(...of));
+
+  /** Namespaces in the order of their changes. */
+  readonly namespaceFeed: RelayerStore["namespaceFeed"] = (...of) =>
+    this.use(({ memories }) => memories.namespaces(...of));
+
+  /** Memories and bytes of a namespace, or of all. */
+  readonly stats: RelayerStore["stats"] = (...of) =>
+    this.use(({ memories }) => memories.stats(...of));
+
+  /** Public keys of the delegates that wrote an owner's rows. */
+  readonly agents: RelayerStore["agents"] = (owner) =>
+    this.use(({ memories }) => memories.agents(owner));
+
+  /** Nonces that have not expired. */
+  readonly nonces: RelayerStore["nonces"] = (nowMs) =>
+    this.use(({ sides }) => sides.nonces(nowMs));
+
+  /** Rate windows from a minute on. */
+  readonly rateWindows: RelayerStore["rateWindows"] = (fromMinute) =>
+    this.use(({ sides }) => sides.rateWindows(fromMinute));
+
+  /** The whole snapshot of an owner's index. */
+  readonly snapshot: RelayerStore["snapshot"] = (owner) =>
+    this.use(({ sides }) => sides.snapshot(owner));
+
+  /** A part of a snapshot. */
+  readonly snapshotPart: RelayerStore["snapshotPart"] = (...of) =>
+    this.use(({ sides }) => sides.snapshotPart(...of));
+
+  /** Removes rows that have expired. */
+  readonly sweep: RelayerStore["sweep"] = (bounds) =>
+    this.use(({ database }) => sweep(database.reading, bounds));
+
+  #nowMs(): number {
+    return (this.#options.time ?? this.clock).nowMs();
+  }
+}
