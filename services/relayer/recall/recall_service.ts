@@ -53,7 +53,7 @@ interface RecallServiceOptions {
   /** Keeps blobs. */
   readonly blobs: Pick<BlobStore, "get">;
   /** Opens blobs. */
-  readonly vault: Pick<RelayerVault, "open">;
+  readonly vault: Pick<RelayerVault, "prepare" | "open">;
   /** The time. */
   readonly clock: Clock;
   /**
@@ -329,10 +329,13 @@ export class RecallService {
     const got = await pooled(chosen, {
       parallel: PARALLEL_BLOBS,
       signal,
-      work: async (ordered) => ({
-        ordered,
-        blob: await blobs.get(ordered.hit.blobId, { signal }),
-      }),
+      work: async (ordered) => {
+        const blob = await blobs.get(ordered.hit.blobId, { signal });
+        if (blob.kind === "ok") {
+          await vault.prepare(ordered.hit.owner, blob.bytes);
+        }
+        return { ordered, blob };
+      },
     });
     at.stage = "seal_decrypt";
     const read: ReadHit[] = [];

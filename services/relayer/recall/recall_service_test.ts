@@ -292,6 +292,21 @@ Deno.test("RecallService.recall() leaves nothing out when the owner's key cannot
   }
 });
 
+Deno.test("RecallService.recall() asks for the keys of all it found before it opens any", async () => {
+  const world = await createWorld(["tea", "tea two", "tea three"]);
+  await recalled(world, { query: "tea" });
+  assertEquals(world.vault.calls.slice(0, 3).toSorted(), [
+    "prepare m0",
+    "prepare m1",
+    "prepare m2",
+  ]);
+  assertEquals(world.vault.calls.slice(3).toSorted(), [
+    "open m0",
+    "open m1",
+    "open m2",
+  ]);
+});
+
 Deno.test("RecallService.recall() gives up when it has read enough that cannot be opened", async () => {
   const world = await createWorld([]);
   const bytes = new Uint8Array(1_048_576);
