@@ -13,6 +13,8 @@ import type { BlobCatalog, CatalogEntry } from "../../blobs/blob_store.ts";
 export interface CatalogCase {
   /** The catalogue's name in test titles. */
   readonly name: string;
+  /** Registers a test. @default {Deno.test} */
+  readonly test?: ((definition: Deno.TestDefinition) => void) | undefined;
   /** Opens an empty catalogue, passes it to a function, and closes it. */
   readonly withCatalog: (
     use: (catalog: BlobCatalog) => Promise<void>,
@@ -20,8 +22,12 @@ export interface CatalogCase {
 }
 
 /** Registers the tests. */
-export function testBlobCatalog({ name, withCatalog }: CatalogCase): void {
-  Deno.test(`${name}: add() notes a blob once, whatever comes again`, async () => {
+export function testBlobCatalog(
+  { name, test = Deno.test, withCatalog }: CatalogCase,
+): void {
+  const add = (name: string, fn: () => Promise<void>): void =>
+    test({ name, fn });
+  add(`${name}: add() notes a blob once, whatever comes again`, async () => {
     await withCatalog(async (catalog) => {
       const entry = createEntry({ memoryId: "m1" });
       await catalog.add(entry);
@@ -33,7 +39,7 @@ export function testBlobCatalog({ name, withCatalog }: CatalogCase): void {
     });
   });
 
-  Deno.test(`${name}: add() keeps owners and namespaces apart`, async () => {
+  add(`${name}: add() keeps owners and namespaces apart`, async () => {
     await withCatalog(async (catalog) => {
       const entries = [
         createEntry({ memoryId: "m1" }),
@@ -46,7 +52,7 @@ export function testBlobCatalog({ name, withCatalog }: CatalogCase): void {
     });
   });
 
-  Deno.test(`${name}: add() keeps what only the client can open`, async () => {
+  add(`${name}: add() keeps what only the client can open`, async () => {
     await withCatalog(async (catalog) => {
       const sealedIndex = new SeededRandom(1).bytes(7_000);
       await catalog.add(createEntry({ memoryId: "m1", sealedIndex }));
@@ -54,7 +60,7 @@ export function testBlobCatalog({ name, withCatalog }: CatalogCase): void {
     });
   });
 
-  Deno.test(`${name}: add() lets nobody replace another owner's memories`, async () => {
+  add(`${name}: add() lets nobody replace another owner's memories`, async () => {
     await withCatalog(async (catalog) => {
       const old = createEntry({ memoryId: "old" });
       await catalog.add(old);
@@ -65,7 +71,7 @@ export function testBlobCatalog({ name, withCatalog }: CatalogCase): void {
     });
   });
 
-  Deno.test(`${name}: move() names another blob and secret, and notes nothing new`, async () => {
+  add(`${name}: move() names another blob and secret, and notes nothing new`, async () => {
     await withCatalog(async (catalog) => {
       const secret = new Uint8Array(32).fill(7);
       const entry = createEntry({ memoryId: "m1" });
@@ -93,7 +99,7 @@ export function testBlobCatalog({ name, withCatalog }: CatalogCase): void {
     });
   });
 
-  Deno.test(`${name}: remove() forgets a blob`, async () => {
+  add(`${name}: remove() forgets a blob`, async () => {
     await withCatalog(async (catalog) => {
       await catalog.add(createEntry({ memoryId: "m1" }));
       await catalog.remove("0xben", "m1");
@@ -104,7 +110,7 @@ export function testBlobCatalog({ name, withCatalog }: CatalogCase): void {
     });
   });
 
-  Deno.test(`${name}: list() gives every blob once, the newest first, in pages of any size`, async () => {
+  add(`${name}: list() gives every blob once, the newest first, in pages of any size`, async () => {
     await withCatalog(async (catalog) => {
       const random = new SeededRandom(4);
       const entries = Array.from({ length: 200 }, (_, index) =>
@@ -132,7 +138,7 @@ export function testBlobCatalog({ name, withCatalog }: CatalogCase): void {
     });
   });
 
-  Deno.test(`${name}: add() notes what took the place of what, and remove() keeps it`, async () => {
+  add(`${name}: add() notes what took the place of what, and remove() keeps it`, async () => {
     for (const order of [["old", "new"], ["new", "old"]]) {
       await withCatalog(async (catalog) => {
         const old = createEntry({ memoryId: "old", importance: 0.25 });
@@ -150,7 +156,7 @@ export function testBlobCatalog({ name, withCatalog }: CatalogCase): void {
     }
   });
 
-  Deno.test(`${name}: countHolders() counts the memories of all owners that have a blob`, async () => {
+  add(`${name}: countHolders() counts the memories of all owners that have a blob`, async () => {
     await withCatalog(async (catalog) => {
       assertEquals(await catalog.countHolders("b"), 0);
       await catalog.add(createEntry({ memoryId: "m1", blobId: "b" }));

@@ -33,6 +33,8 @@ export interface ConformingVault {
 export interface VaultConformance {
   /** The vault's name, which starts the titles of its tests. */
   readonly name: string;
+  /** Registers a test. @default {Deno.test} */
+  readonly test?: ((definition: Deno.TestDefinition) => void) | undefined;
   /** Opens a vault, runs `use` and removes the vault. */
   readonly withVault: (
     use: (subject: ConformingVault) => Promise<void>,
@@ -53,8 +55,12 @@ function failed(why: "key_gone" | "damaged"): OpenedBlob {
 }
 
 /** Registers the cases. */
-export function testVault({ name, withVault }: VaultConformance): void {
-  Deno.test(`${name}: open() gives its owner what was kept, before it is protected and after a restart`, async () => {
+export function testVault(
+  { name, test = Deno.test, withVault }: VaultConformance,
+): void {
+  const add = (name: string, fn: () => Promise<void>): void =>
+    test({ name, fn });
+  add(`${name}: open() gives its owner what was kept, before it is protected and after a restart`, async () => {
     await withVault(async ({ vault, restart }) => {
       for (const text of ["tea", "tea ".repeat(20_000)]) {
         const content = sampleContent({ text, supersedes: "older" });
@@ -71,7 +77,7 @@ export function testVault({ name, withVault }: VaultConformance): void {
     });
   });
 
-  Deno.test(`${name}: seal() makes another key and other bytes each time`, async () => {
+  add(`${name}: seal() makes another key and other bytes each time`, async () => {
     await withVault(async ({ vault }) => {
       const [first, second] = [await keep(vault()), await keep(vault())];
       assertNotEquals(first.keyId, second.keyId);
@@ -79,7 +85,7 @@ export function testVault({ name, withVault }: VaultConformance): void {
     });
   });
 
-  Deno.test(`${name}: destroy() makes one blob impossible to open, for good`, async () => {
+  add(`${name}: destroy() makes one blob impossible to open, for good`, async () => {
     await withVault(async ({ vault, restart }) => {
       const [first, second] = [await keep(vault()), await keep(vault())];
       const before = await vault().memorySecret(ALICE, first.keyId);
@@ -99,7 +105,7 @@ export function testVault({ name, withVault }: VaultConformance): void {
     });
   });
 
-  Deno.test(`${name}: open() fails as damaged for what was cut or is no blob`, async () => {
+  add(`${name}: open() fails as damaged for what was cut or is no blob`, async () => {
     await withVault(async ({ vault }) => {
       const { bytes } = await keep(vault());
       const damaged = failed("damaged");
@@ -112,7 +118,7 @@ export function testVault({ name, withVault }: VaultConformance): void {
     });
   });
 
-  Deno.test(`${name}: openPart() gives its owner a part of a snapshot, at its place alone`, async () => {
+  add(`${name}: openPart() gives its owner a part of a snapshot, at its place alone`, async () => {
     await withVault(async ({ vault, restart }) => {
       const bytes = new Uint8Array(300_000).fill(7);
       const place = { name: "s-1", part: 3 };
@@ -142,7 +148,7 @@ export function testVault({ name, withVault }: VaultConformance): void {
     });
   });
 
-  Deno.test(`${name}: openIndex() and digest() give its owner the same after a restart`, async () => {
+  add(`${name}: openIndex() and digest() give its owner the same after a restart`, async () => {
     await withVault(async ({ vault, restart }) => {
       const sealed = await vault().sealIndex(ALICE, ENTRY);
       const digest = await vault().digest(ALICE, "tea");
