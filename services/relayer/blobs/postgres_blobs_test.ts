@@ -158,6 +158,44 @@ test("PostgresBlobs.put() refuses what is too long for good, and what the databa
   assertEquals(await blobs.remove(blobId), false);
 });
 
+test("PostgresBlobs has at most two long blobs on their way at a time, and reads a few parts of them at once", async ({ another, connect }) => {
+  const inner = connect();
+  let open = 0;
+  let most = 0;
+  let longest = 0;
+  const blobs = await another({
+    pool: {
+      async query(sql, ...of) {
+        const rows = await inner.query<{ bytes: Uint8Array }>(sql, ...of);
+        const length = rows.reduce((sum, row) => sum + row.bytes.length, 0);
+        longest = Math.max(longest, length);
+        return rows as never;
+      },
+      batch: (...of) => inner.batch(...of),
+      close: () => inner.close(),
+      async transaction(...of) {
+        most = Math.max(most, ++open);
+        try {
+          return await inner.transaction(...of);
+        } finally {
+          open--;
+        }
+      },
+    },
+  });
+  const all = Array.from({ length: 5 }, (_, at) => {
+    const bytes = LONG.slice();
+    bytes[0] = at;
+    return bytes;
+  });
+  const ids = await Promise.all(all.map((bytes) => blobs.put(bytes)));
+  assertEquals(most, 2);
+  const got = await Promise.all(ids.map((id) => blobs.get(id)));
+  assertEquals(got.map(({ kind }) => kind), all.map(() => "ok"));
+  // The first parts of all five, or four parts of one.
+  assertEquals(longest, 5 * 262_144);
+});
+
 test("PostgresBlobs takes and gives nothing once it is stopped", async ({ blobs }) => {
   const putting = blobs.put(SHORT);
   await blobs.stop();
