@@ -6,6 +6,7 @@ import { RecallService } from "./recall_service.ts";
 import { MemoryWorld, OWNER } from "./testing/memory_world.ts";
 
 const DAY_MS = 86_400_000;
+const DAMAGED_BLOB = { kind: "ok", bytes: new Uint8Array(9) } as const;
 
 Deno.test("RecallService.recall() answers with the closest texts in order", async () => {
   const world = await createWorld(["green tea", "black coffee", "green parks"]);
@@ -289,6 +290,31 @@ Deno.test("RecallService.recall() leaves nothing out when the owner's key cannot
       createRequest({ query: "tea" }),
     );
     assertEquals(outcome, { kind: "locked", why });
+  }
+});
+
+Deno.test("RecallService.recall() reads memories again whose blobs are moved meanwhile", async () => {
+  for (const isRemoved of [true, false]) {
+    const world = await createWorld(["tea", "tea two", "tea three"]);
+    const { rows } = world.store;
+    const row = rows.get(`${OWNER}/m1`);
+    assert(row !== undefined);
+    // The search is over, and another process puts the memory elsewhere.
+    world.blobs.onGet = () => {
+      if (rows.get(`${OWNER}/m1`) !== row) return;
+      const bytes = world.blobs.outcomes.get("blob-m1");
+      assert(bytes !== undefined);
+      world.blobs.outcomes.set("moved", bytes);
+      if (isRemoved) world.blobs.outcomes.delete("blob-m1");
+      else world.blobs.outcomes.set("blob-m1", DAMAGED_BLOB);
+      rows.set(`${OWNER}/m1`, { ...row, blobId: "moved" });
+    };
+    const { memories, dropped } = await recalled(world, { query: "tea" });
+    assertEquals(dropped, 0);
+    assertEquals(
+      memories.map(({ id, blobId }) => `${id} ${blobId}`).toSorted(),
+      ["m0 blob-m0", "m1 moved", "m2 blob-m2"],
+    );
   }
 });
 
