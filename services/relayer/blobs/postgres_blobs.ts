@@ -5,6 +5,7 @@
  * @module
  */
 
+import { Buffer } from "node:buffer";
 import { GatheredCalls } from "../../shared/gathered_calls.ts";
 import { type Logger, RateLimitedLog } from "../../shared/logger.ts";
 import type { Clock } from "../../shared/clock.ts";
@@ -44,10 +45,12 @@ interface BlobBytes {
   readonly bytes: Uint8Array;
 }
 
-/** The first part of a blob, and how many parts it has. */
-interface FirstPart {
+/** What a look for a blob finds. */
+interface FoundBlob {
+  /** How many rows it has. */
   readonly parts: number;
-  readonly bytes: Uint8Array;
+  /** Its bytes, if that is one row. */
+  readonly bytes: Uint8Array | null;
 }
 
 /** Bytes of a part. A part is in memory as text as well, twice as long. */
@@ -78,7 +81,7 @@ const SQL = {
     VALUES($1::bytea, $2::integer, $3::integer, $4::bytea)
     ON CONFLICT (blob, part) DO UPDATE
       SET parts = excluded.parts, bytes = excluded.bytes`,
-  get: `SELECT blob, parts, bytes FROM unnest($1::bytea[]) AS of(blob)
+  get: `SELECT blob, parts, CASE WHEN parts = 1 THEN bytes END AS bytes FROM unnest($1::bytea[]) AS of(blob)
     JOIN blob_parts USING (blob) WHERE part = 0`,
   getParts: `SELECT bytes FROM blob_parts WHERE blob = $1::bytea
     AND part >= $2::integer AND part < $3::integer ORDER BY part`,
@@ -96,7 +99,7 @@ export class PostgresBlobs implements BlobStore {
   readonly #log: RateLimitedLog;
   readonly #maxBytes: number;
   readonly #puts: GatheredCalls<BlobBytes, void>;
-  readonly #gets: GatheredCalls<Uint8Array, FirstPart | undefined>;
+  readonly #gets: GatheredCalls<Uint8Array, FoundBlob | undefined>;
   readonly #long = new Semaphore(PARALLEL_LONG);
   readonly #underWay = new Set<Promise<unknown>>();
   #isStarted = false;
@@ -264,8 +267,8 @@ export class PostgresBlobs implements BlobStore {
 
   async #getAll(
     names: readonly Uint8Array[],
-  ): Promise<readonly (FirstPart | undefined)[]> {
-    const rows = await this.#query<FirstPart & { readonly blob: Uint8Array }>(
+  ): Promise<readonly (FoundBlob | undefined)[]> {
+    const rows = await this.#query<FoundBlob & { readonly blob: Uint8Array }>(
       SQL.get,
       [[...new Map(names.map((name) => [name.toHex(), name])).values()]],
     );
@@ -277,19 +280,20 @@ export class PostgresBlobs implements BlobStore {
     name: Uint8Array,
     { signal }: BlobCallOptions,
   ): Promise<Uint8Array | undefined> {
-    const first = await this.#gets.call(name);
-    if (first === undefined || first.parts === 1) return first?.bytes;
-    return await this.#long.run(() => this.#getLong(name, { first, signal }), {
+    const found = await this.#gets.call(name);
+    if (found === undefined) return undefined;
+    const { parts, bytes } = found;
+    if (bytes !== null) return bytes;
+    return await this.#long.run(() => this.#getLong(name, { parts, signal }), {
       signal,
     });
   }
 
   async #getLong(
     name: Uint8Array,
-    { first, signal }: BlobCallOptions & { readonly first: FirstPart },
+    { parts, signal }: BlobCallOptions & { readonly parts: number },
   ): Promise<Uint8Array | undefined> {
-    const { parts, bytes } = first;
-    const pieces = [bytes];
+    const pieces: Uint8Array[] = [];
     while (pieces.length < parts) {
       signal?.throwIfAborted();
       const from = pieces.length;
@@ -301,7 +305,7 @@ export class PostgresBlobs implements BlobStore {
       if (rows.length < to - from) return undefined;
       pieces.push(...rows.map((row) => row.bytes));
     }
-    return new Uint8Array(await new Blob(pieces as BlobPart[]).arrayBuffer());
+    return new Uint8Array(Buffer.concat(pieces));
   }
 
   #query<R extends object>(

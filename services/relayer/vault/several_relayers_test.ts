@@ -1,14 +1,21 @@
-import { assert, assertEquals, assertRejects } from "@std/assert";
+import {
+  assert,
+  assertEquals,
+  assertNotEquals,
+  assertRejects,
+} from "@std/assert";
 import { FakeClock } from "../../../tests/support/fake_clock.ts";
 import { RecordingLogger } from "../../../tests/support/recording_logger.ts";
 import { serviceTest } from "../../../tests/support/services.ts";
 import { createMasterKey, type MasterKey } from "../../shared/master_keys.ts";
 import type { Pool } from "../../shared/postgres/pool.ts";
 import { withDataSchema } from "../store/postgres/testing/data_schema.ts";
+import type { OpenKeyRows } from "./key_rows.ts";
 import { LocalVault } from "./local_vault.ts";
 import { PostgresKeys } from "./postgres_keys.ts";
 import { sampleContent } from "./testing/open_vault.ts";
 import { TestNotices } from "./testing/test_notices.ts";
+import { ThresholdWorld } from "./testing/threshold_world.ts";
 
 const ALICE = `0x${"a1".repeat(32)}`;
 const GONE = { kind: "failed", why: "key_gone" } as const;
@@ -226,4 +233,32 @@ test("retireKey() leaves no other relayer a key that opens the blob", async ({ s
   // A second run has nothing to do.
   await other.retireKey(ALICE, keyId);
   assertEquals(await one.deriveSecret(ALICE, keyId), secret);
+});
+
+serviceTest(["postgres"], {
+  name: "a relayer seals with the owner's key that another one has made, a second later at most",
+  fn: () =>
+    withDataSchema(async ({ name: schema, connect }) => {
+      const notices = new TestNotices();
+      const openRows: OpenKeyRows = (onGone) =>
+        new PostgresKeys({
+          ...{ pool: connect(), schema, onGone, notices: notices.connect() },
+        });
+      await ThresholdWorld.with(async (world) => {
+        const other = await world.another();
+        const first = await world.keys.current(ALICE);
+        assertEquals((await other.keys.current(ALICE)).id, first.id);
+        // Access is taken away from a delegate: the next key is made here.
+        world.accessCounter++;
+        const second = await world.keys.current(ALICE);
+        assertNotEquals(second.id, first.id);
+        world.clock.advance(750);
+        assertEquals((await other.keys.current(ALICE)).id, second.id);
+        const { bytes, keyId } = await world.seal(ALICE, sampleContent());
+        await world.signIn(ALICE);
+        assertEquals((await world.vault.open(ALICE, bytes)).kind, "ok");
+        await other.vault.destroy(ALICE, keyId);
+        assertEquals(await world.vault.open(ALICE, bytes), GONE);
+      }, { openRows });
+    }),
 });

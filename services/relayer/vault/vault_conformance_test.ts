@@ -27,13 +27,8 @@ testVault({
   name: "LocalVault on PostgreSQL",
   test: (definition) => serviceTest(["postgres"], definition),
   withVault: (use) =>
-    withDataSchema(async ({ name: schema, connect }) => {
-      const pool = connect();
-      const openRows: OpenKeyRows = (onGone) =>
-        new PostgresKeys({
-          ...{ pool, schema, onGone, notices: new TestNotices().connect() },
-        });
-      await withVault(async (opened, { reopen }) => {
+    withPostgresRows((openRows) =>
+      withVault(async (opened, { reopen }) => {
         let vault = opened;
         await use({
           vault: () => vault,
@@ -41,20 +36,49 @@ testVault({
             vault = await reopen({ openRows });
           },
         });
-      }, { openRows });
-    }),
+      }, { openRows })
+    ),
 });
 
-testVault({
-  name: "ThresholdVault",
-  withVault: (use) =>
-    ThresholdWorld.with(async (world) => {
-      await use({
-        vault: () => world.vault,
-        restart: async () => {
-          await world.restart();
-          for (const owner of OWNERS) await world.signIn(owner);
-        },
-      });
-    }),
-});
+for (
+  const [name, test, withRows] of [
+    ["ThresholdVault", Deno.test, withFileRows],
+    [
+      "ThresholdVault on PostgreSQL",
+      (definition: Deno.TestDefinition) =>
+        serviceTest(["postgres"], definition),
+      withPostgresRows,
+    ],
+  ] as const
+) {
+  testVault({
+    name,
+    test,
+    withVault: (use) =>
+      withRows((openRows) =>
+        ThresholdWorld.with(async (world) => {
+          await use({
+            vault: () => world.vault,
+            restart: async () => {
+              await world.restart();
+              for (const owner of OWNERS) await world.signIn(owner);
+            },
+          });
+        }, { openRows })
+      ),
+  });
+}
+
+/** Runs `use` with the rows that vaults have when they are not told of any. */
+function withFileRows(use: (openRows: undefined) => Promise<void>) {
+  return use(undefined);
+}
+
+/** Runs `use` with rows in a schema of its own. */
+function withPostgresRows(use: (openRows: OpenKeyRows) => Promise<void>) {
+  return withDataSchema(async ({ name: schema, connect }) => {
+    const pool = connect();
+    const notices = new TestNotices().connect();
+    await use((onGone) => new PostgresKeys({ pool, schema, onGone, notices }));
+  });
+}
