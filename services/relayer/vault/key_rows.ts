@@ -56,6 +56,28 @@ export interface OwnerKeyRow {
  */
 export type KeyGone = (owner: string, keyId: string) => void;
 
+/** What relayers tell each other of keys. */
+export interface KeyNotice {
+  /** A data key was destroyed or replaced. */
+  readonly kind: "key_gone";
+  /** Its owner. */
+  readonly owner: string;
+  /** Its id. */
+  readonly keyId: string;
+}
+
+/** Carries notices between relayers; some may be lost. */
+export interface KeyNotices {
+  /** Tells the other relayers soon. */
+  tell(notice: KeyNotice): void;
+  /**
+   * Calls `hear` with what others tell.
+   *
+   * @returns a function that ends it
+   */
+  listen(hear: (notice: KeyNotice) => void): () => void;
+}
+
 /** Opens the rows for a vault, which closes them. */
 export type OpenKeyRows = (onGone: KeyGone) => KeyRows;
 

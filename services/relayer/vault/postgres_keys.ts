@@ -14,6 +14,7 @@ import type { SqlParameter } from "../../shared/postgres/values.ts";
 import { StoreBusyError } from "../store/store.ts";
 import type {
   KeyGone,
+  KeyNotices,
   KeyRows,
   OwnerKeyRow,
   WrappedDataKey,
@@ -21,31 +22,12 @@ import type {
   WrappedRoot,
 } from "./key_rows.ts";
 
-/** What relayers tell each other of keys. */
-export interface KeyNotice {
-  /** A data key was destroyed or replaced. */
-  readonly kind: "key_gone";
-  /** Its owner. */
-  readonly owner: string;
-  /** Its id. */
-  readonly keyId: string;
-}
-
-/** Carries notices between relayers; some may be lost. */
-export interface KeyNotices {
-  /** Tells the other relayers soon. */
-  tell(notice: KeyNotice): void;
-  /**
-   * Calls `hear` with what others tell.
-   *
-   * @returns a function that ends it
-   */
-  listen(hear: (notice: KeyNotice) => void): () => void;
-}
-
 /** Options of {@linkcode PostgresKeys}. */
 interface PostgresKeysOptions {
-  /** Connections whose search path is the schema; its opener closes them. */
+  /**
+   * Connections with the settings of the schema: statements must follow indexes
+   * however small the tables are. Their opener closes them.
+   */
   readonly pool: Pool;
   /** The schema, for messages. */
   readonly schema: string;

@@ -6,6 +6,7 @@ import {
 } from "@std/assert";
 import { FakeClock } from "../../../tests/support/fake_clock.ts";
 import { RecordingLogger } from "../../../tests/support/recording_logger.ts";
+import { SeededRandom } from "../../../tests/support/seeded_random.ts";
 import { serviceTest } from "../../../tests/support/services.ts";
 import { createMasterKey, type MasterKey } from "../../shared/master_keys.ts";
 import type { Pool } from "../../shared/postgres/pool.ts";
@@ -233,6 +234,50 @@ test("retireKey() leaves no other relayer a key that opens the blob", async ({ s
   // A second run has nothing to do.
   await other.retireKey(ALICE, keyId);
   assertEquals(await one.deriveSecret(ALICE, keyId), secret);
+});
+
+test("whatever relayers seal, open and destroy at once, what is destroyed opens nowhere and the rest everywhere", async ({ start, clock, notices }) => {
+  const random = new SeededRandom(11);
+  const vaults = [await start([OLD]), await start([OLD]), await start([OLD])];
+  const anyVault = (): LocalVault => vaults[random.below(vaults.length)]!;
+  const living = new Map<string, Uint8Array>();
+  /** Keys that are gone, and from when on everybody knows. */
+  const gone = new Map<string, { bytes: Uint8Array; knownMs: number }>();
+  let [opened, refused] = [0, 0];
+  const pick = <T>(of: ReadonlyMap<string, T>): [string, T] | undefined =>
+    [...of][random.below(Math.max(1, of.size))];
+  const step = async (): Promise<void> => {
+    const kind = random.below(10);
+    if (kind < 2 || living.size === 0) {
+      const { bytes, keyId } = await anyVault().seal(ALICE, sampleContent());
+      living.set(keyId, bytes);
+    } else if (kind < 4) {
+      const [keyId, bytes] = pick(living)!;
+      living.delete(keyId);
+      assert(await anyVault().destroy(ALICE, keyId));
+      const knownMs = clock.nowMs() + (notices.areLost ? 750 : 0);
+      gone.set(keyId, { bytes, knownMs });
+    } else if (kind < 7) {
+      const [keyId, bytes] = pick(living)!;
+      const { kind } = await anyVault().open(ALICE, bytes);
+      // It may have been destroyed by another step meanwhile.
+      if (living.has(keyId)) assertEquals([kind, ++opened], ["ok", opened]);
+    } else {
+      const [, found] = pick(gone) ?? [];
+      if (found === undefined) return;
+      const isCertain = random.below(2) === 0;
+      if (!isCertain && clock.nowMs() < found.knownMs) return;
+      const options = { isCertain };
+      assertEquals(await anyVault().open(ALICE, found.bytes, options), GONE);
+      refused++;
+    }
+  };
+  for (let round = 0; round < 150; round++) {
+    notices.areLost = random.below(3) === 0;
+    await Promise.all(Array.from({ length: 6 }, step));
+    clock.advance(random.below(300));
+  }
+  assert(opened > 100 && refused > 100, `${opened} ${refused}`);
 });
 
 serviceTest(["postgres"], {

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { KeyNotice, KeyNotices } from "../postgres_keys.ts";
+import type { KeyNotice, KeyNotices } from "../key_rows.ts";
 
 /** Carries notices at once, or loses them. */
 export class TestNotices {
