@@ -2,7 +2,9 @@ import { assertEquals, assertRejects } from "@std/assert";
 import { GatheredCalls } from "./gathered_calls.ts";
 import { StoreFailedError } from "./store_failed.ts";
 
-type Options = Partial<ConstructorParameters<typeof GatheredCalls<string, string>>[0]>;
+type Options = Partial<
+  ConstructorParameters<typeof GatheredCalls<string, string>>[0]
+>;
 
 /** Calls that are answered in capitals; `groups` says how they were run. */
 function createCalls(options: Options = {}) {

@@ -47,12 +47,15 @@ export class PostgresBlobLocks {
     work: () => Promise<Result>,
   ): Promise<Result> {
     const { pool, schema } = this.#options;
-    return await this.#own.run(blobId, () =>
-      asStore(() =>
-        pool.transaction(async (open) => {
-          await open.query(LOCK, [`${schema} blob ${blobId}`]);
-          return await work();
-        }, { idleMs: LONGEST_WORK_MS })
-      ));
+    return await this.#own.run(
+      blobId,
+      () =>
+        asStore(() =>
+          pool.transaction(async (open) => {
+            await open.query(LOCK, [`${schema} blob ${blobId}`]);
+            return await work();
+          }, { idleMs: LONGEST_WORK_MS })
+        ),
+    );
   }
 }

@@ -81,7 +81,8 @@ const SQL = {
     VALUES($1::bytea, $2::integer, $3::integer, $4::bytea)
     ON CONFLICT (blob, part) DO UPDATE
       SET parts = excluded.parts, bytes = excluded.bytes`,
-  get: `SELECT blob, parts, CASE WHEN parts = 1 THEN bytes END AS bytes FROM unnest($1::bytea[]) AS of(blob)
+  get:
+    `SELECT blob, parts, CASE WHEN parts = 1 THEN bytes END AS bytes FROM unnest($1::bytea[]) AS of(blob)
     JOIN blob_parts USING (blob) WHERE part = 0`,
   getParts: `SELECT bytes FROM blob_parts WHERE blob = $1::bytea
     AND part >= $2::integer AND part < $3::integer ORDER BY part`,
@@ -157,7 +158,9 @@ export class PostgresBlobs implements BlobStore {
     if (signal?.aborted) throw refusal(ENDED);
     const blobId = computeBlobId(bytes);
     const name = toName(blobId);
-    if (name === undefined) throw new TypeError("the id of a blob is not valid");
+    if (name === undefined) {
+      throw new TypeError("the id of a blob is not valid");
+    }
     try {
       await this.#work(() =>
         bytes.length <= PART_BYTES

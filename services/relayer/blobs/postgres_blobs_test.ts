@@ -166,7 +166,10 @@ test("PostgresBlobs has at most two long blobs on their way at a time, and reads
   const blobs = await another({
     pool: {
       async query(sql, ...of) {
-        const rows = await inner.query<{ bytes: Uint8Array | null }>(sql, ...of);
+        const rows = await inner.query<{ bytes: Uint8Array | null }>(
+          sql,
+          ...of,
+        );
         const length = rows.reduce(
           (sum, row) => sum + (row.bytes?.length ?? 0),
           0,

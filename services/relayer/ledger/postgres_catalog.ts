@@ -166,7 +166,7 @@ export class PostgresCatalog implements BlobCatalog {
     return rows.map(readEntry);
   }
 
-  /** Writes what waits; whoever opened the connections closes them. */
+  /** Writes what waits, and leaves the connections open. */
   async close(): Promise<void> {
     await this.#changes.idle();
   }
@@ -183,11 +183,13 @@ export class PostgresCatalog implements BlobCatalog {
       .flatMap((change) => change.kind === "remove" ? [change] : [])
       .toSorted(byName);
     // The last one of those that replace the same memory.
-    const replaced = new Map(added.flatMap(({ owner, memoryId, supersedes }) =>
-      supersedes === undefined
-        ? []
-        : [[`${owner} ${supersedes}`, [owner, supersedes, memoryId] as const]]
-    ));
+    const replaced = new Map(
+      added.flatMap(({ owner, memoryId, supersedes }) =>
+        supersedes === undefined
+          ? []
+          : [[`${owner} ${supersedes}`, [owner, supersedes, memoryId] as const]]
+      ),
+    );
     const replacements = [...replaced.keys()].toSorted().flatMap((name) => {
       const row = replaced.get(name);
       return row === undefined ? [] : [row];

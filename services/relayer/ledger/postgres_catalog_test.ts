@@ -54,15 +54,16 @@ serviceTest(["postgres"], {
         ...entries.toReversed().map((entry) => other.add(entry)),
       ]);
       assertEquals(await list(one), entries);
-      await Promise.all(entries.map(({ owner, memoryId }) =>
-        one.remove(owner, memoryId)
-      ));
+      await Promise.all(
+        entries.map(({ owner, memoryId }) => one.remove(owner, memoryId)),
+      );
       assertEquals(await list(other), []);
     }),
 });
 
 serviceTest(["postgres"], {
-  name: "PostgresCatalog.add() notes the last of those that replace a memory at once",
+  name:
+    "PostgresCatalog.add() notes the last of those that replace a memory at once",
   fn: () =>
     withDataSchema(async ({ connect }) => {
       const catalog = new PostgresCatalog(connect());

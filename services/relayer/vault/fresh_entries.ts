@@ -15,7 +15,7 @@ interface FreshEntriesOptions<V> {
   readonly maxEntries: number;
   /**
    * For how many milliseconds an entry is kept from when its reading began;
-   * without end where nobody else changes the rows.
+   * without end where this process alone changes the rows.
    */
   readonly maxAgeMs: () => number;
   /** Tells the age, and sets the timer that drops what is too old. */
@@ -49,7 +49,9 @@ const SWEEPS = 3;
 export class FreshEntries<V> {
   readonly #options: FreshEntriesOptions<V>;
   readonly #entries: BoundedMap<string, Entry<V>>;
-  readonly #readings = new Set<{ -readonly [K in keyof Reading]: Reading[K] }>();
+  readonly #readings = new Set<
+    { -readonly [K in keyof Reading]: Reading[K] }
+  >();
   #timer: Timer | undefined;
 
   /** Starts without entries. */

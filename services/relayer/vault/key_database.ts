@@ -123,7 +123,7 @@ const KEY_ROW_BYTES = 512;
 export class KeyDatabase implements KeyRows {
   /** The file's name. */
   readonly place = '"keys.db"';
-  /** Without end: nobody else changes the file. */
+  /** Without end: this process alone changes the file. */
   readonly maxAgeMs = Infinity;
   readonly #db: DatabaseSync;
   readonly #errors: FileErrors;

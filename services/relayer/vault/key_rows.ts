@@ -50,8 +50,8 @@ export interface OwnerKeyRow {
 }
 
 /**
- * Is called with a data key that was destroyed or replaced, so that nobody uses
- * what was read of it before. It may be called more than once for a key, and
+ * Is called with a data key that was destroyed or replaced, so that what was read
+ * of it before is forgotten. It may be called more than once for a key, and
  * for one that is still there.
  */
 export type KeyGone = (owner: string, keyId: string) => void;
@@ -92,13 +92,13 @@ export interface KeyRows {
   readonly place: string;
   /**
    * For how many milliseconds what was read may be used before it has to be
-   * read again: without end where nobody else changes the rows.
+   * read again: without end where this process alone changes the rows.
    */
   readonly maxAgeMs: number;
   /** All root keys, the oldest first. */
   roots(): Promise<readonly WrappedRoot[]>;
   /**
-   * Calls `decide` with all root keys, the oldest first, while nobody else
+   * Calls `decide` with all root keys, the oldest first, while no other process
    * changes them. What it returns is added, or replaces the envelope of one that
    * is there. It may be called again after what it did was undone.
    *

@@ -48,11 +48,11 @@ import {
 import type { KeptOwnerKey } from "./owner_keys.ts";
 import type {
   BlobContent,
+  CertainOption,
   IndexEntry,
   Opened,
   OpenedBlob,
   OpenFailure,
-  CertainOption,
   OpenIndexOptions,
   OpenOptions,
   PartPlace,

@@ -7,7 +7,11 @@
 
 import { GatheredCalls } from "../../shared/gathered_calls.ts";
 import { asStore } from "../../shared/postgres/failure.ts";
-import { commitToDisk, ON_DISK, type Pool } from "../../shared/postgres/pool.ts";
+import {
+  commitToDisk,
+  ON_DISK,
+  type Pool,
+} from "../../shared/postgres/pool.ts";
 import type { Rows, Runner } from "../../shared/postgres/session.ts";
 import type { Statement } from "../../shared/postgres/transaction.ts";
 import type { SqlParameter } from "../../shared/postgres/values.ts";
@@ -240,7 +244,7 @@ export class PostgresKeys implements KeyRows {
     return asStore(() => this.#changes.call(change));
   }
 
-  /** Makes a change after which nobody may use what was read before. */
+  /** Makes a change, and has every relayer forget what it has read before. */
   async #end(change: KeyChange): Promise<boolean> {
     const { notices, onGone } = this.#options;
     const { owner, keyId } = change;

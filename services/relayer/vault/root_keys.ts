@@ -40,7 +40,7 @@ const SALT = "tercet relayer vault 1";
 /** The root keys of a vault, opened. */
 export class RootKeys {
   readonly #rows: KeyRows;
-  /** What opens root keys of later; empty where nobody else makes any. */
+  /** What opens root keys of later; empty where this process alone makes any. */
   readonly #masters: readonly MasterKey[];
   readonly #keys: RootKey[];
   readonly #current: RootKey;
@@ -131,8 +131,12 @@ export class RootKeys {
       const reason = await (this.#learning ??= this.#readNew().finally(() =>
         this.#learning = undefined
       ));
-      if (this.has(rootId)) return undefined;
-      if (reason !== undefined) return { kind: "locked", reason };
+      if (this.has(rootId)) {
+        return undefined;
+      }
+      if (reason !== undefined) {
+        return { kind: "locked", reason };
+      }
     }
     return { kind: "none" };
   }

@@ -281,7 +281,8 @@ test("whatever relayers seal, open and destroy at once, what is destroyed opens 
 });
 
 serviceTest(["postgres"], {
-  name: "a relayer seals with the owner's key that another one has made, a second later at most",
+  name:
+    "a relayer seals with the owner's key that another one has made, a second later at most",
   fn: () =>
     withDataSchema(async ({ name: schema, connect }) => {
       const notices = new TestNotices();

@@ -44,19 +44,22 @@ export function testBlobStore(
     });
   });
 
-  add(`${name} has one blob for the same bytes, and others for others`, async () => {
-    await withStore(async (store) => {
-      const bytes = new TextEncoder().encode("the same");
-      const ids = await Promise.all([
-        store.put(bytes),
-        store.put(bytes.slice()),
-        store.put(bytes),
-      ]);
-      assertEquals(new Set(ids).size, 1);
-      assertEquals(await store.put(bytes), ids[0]);
-      assertNotEquals(await store.put(new Uint8Array([1])), ids[0]);
-    });
-  });
+  add(
+    `${name} has one blob for the same bytes, and others for others`,
+    async () => {
+      await withStore(async (store) => {
+        const bytes = new TextEncoder().encode("the same");
+        const ids = await Promise.all([
+          store.put(bytes),
+          store.put(bytes.slice()),
+          store.put(bytes),
+        ]);
+        assertEquals(new Set(ids).size, 1);
+        assertEquals(await store.put(bytes), ids[0]);
+        assertNotEquals(await store.put(new Uint8Array([1])), ids[0]);
+      });
+    },
+  );
 
   add(`${name} says that there is no such blob`, async () => {
     await withStore(async (store) => {

@@ -2,9 +2,9 @@
  * The tables of what a relayer keeps beside its memories on PostgreSQL: wrapped
  * keys, blobs and their catalogue.
  *
- * What is destroyed is a row that is deleted. Its bytes stay in the file of the
- * table until it is vacuumed: of 40 destroyed keys in 2,000 all were there before,
- * two were after it, and none when keys were added next.
+ * Destroying a key deletes its row. The row's bytes stay in the file of the table
+ * until the table is vacuumed. Of 40 destroyed keys among 2,000 all were in the
+ * file before that, two after it, and none when 500 keys were added next.
  *
  * @module
  */
