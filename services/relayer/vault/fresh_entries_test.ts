@@ -22,9 +22,11 @@ Deno.test("FreshEntries gives an entry until its age is over, and drops it soon 
   assertEquals([entries.get("a"), entries.get("b")], ["A", "B"]);
   clock.advance(1);
   assertEquals([entries.get("a"), entries.get("b")], [undefined, "B"]);
-  // Nobody asks for this one, and it leaves all the same.
-  clock.advance(600);
-  assertEquals(left, ["A", "B"]);
+  clock.advance(399);
+  assertEquals([entries.get("b"), left], ["B", ["A"]]);
+  // Old entries are looked for 100 ms later, and this one is asked for before.
+  clock.advance(1);
+  assertEquals([entries.get("b"), left], [undefined, ["A", "B"]]);
 });
 
 Deno.test("FreshEntries drops what nobody asks for within a third of the age", () => {
