@@ -124,7 +124,7 @@ export class KeyDatabase implements KeyRows {
   /** The file's name. */
   readonly place = '"keys.db"';
   /** Without end: this process alone changes the file. */
-  readonly maxAgeMs = Infinity;
+  readonly maxAgeMs: number = Infinity;
   readonly #db: DatabaseSync;
   readonly #errors: FileErrors;
   readonly #writer: Batcher;

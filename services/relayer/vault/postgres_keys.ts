@@ -100,7 +100,7 @@ export class PostgresKeys implements KeyRows {
   /** The schema. */
   readonly place: string;
   /** How long keys that were read may be used. */
-  readonly maxAgeMs = MAX_AGE_MS;
+  readonly maxAgeMs: number = MAX_AGE_MS;
   readonly #options: PostgresKeysOptions;
   readonly #reads: GatheredCalls<KeyName, Uint8Array | undefined>;
   readonly #changes: GatheredCalls<KeyChange, boolean>;
