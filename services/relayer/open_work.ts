@@ -320,7 +320,8 @@ export function openWork(
     questions,
     questionCounts: () => kept?.counts,
     recall: new RecallService({
-      ...{ embedder: questions, blobs, vault, index, renewal, clock, logger },
+      ...{ embedder: questions, blobs, vault, store, index, renewal },
+      ...{ clock, logger },
       maxBytes: settings.maxAnswerBytes,
       ranking: settings.ranking,
       vectorWeight: settings.embeddingUrl === ""

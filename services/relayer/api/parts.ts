@@ -59,7 +59,7 @@ export interface RelayerParts {
    * Locks a blob, so that the same bytes are not stored and removed at the same
    * time.
    */
-  readonly blobLocks: BlobLocks;
+  readonly blobLocks: Pick<BlobLocks, "run">;
   /**
    * The catalogue of all blobs, also of those whose memories have lost their
    * rows.

@@ -18,6 +18,7 @@ import {
 import { KeyedSemaphore } from "../concurrency/semaphore.ts";
 import type { Embedder, EmbedOutcome } from "../embed/embedder.ts";
 import { vectorTextSteps } from "../embed/words.ts";
+import type { RelayerStore } from "../store/store.ts";
 import {
   isOwnerKeyFailure,
   type OpenedBlob,
@@ -53,7 +54,9 @@ interface RecallServiceOptions {
   /** Keeps blobs. */
   readonly blobs: Pick<BlobStore, "get">;
   /** Opens blobs. */
-  readonly vault: Pick<RelayerVault, "open">;
+  readonly vault: Pick<RelayerVault, "prepare" | "open">;
+  /** Says where a memory is now whose blob is not what the index says. */
+  readonly store: Pick<RelayerStore, "memories">;
   /** The time. */
   readonly clock: Clock;
   /**
@@ -316,29 +319,72 @@ export class RecallService {
     );
   }
 
-  /** Reads blobs, some at the same time, and opens them one after the other. */
+  /**
+   * Reads blobs; again those that were moved since the index was asked, as when
+   * another process puts memories behind key servers.
+   */
   async #read(
     chosen: readonly OrderedHit[],
-    { request: { pausing, explain }, progress: { at, signal } }: {
-      readonly request: RecallRequest;
-      readonly progress: Progress;
-    },
+    options: ReadOptions,
+  ): Promise<readonly ReadHit[]> {
+    const read: readonly ReadHit[] = await this.#readOnce(chosen, options);
+    const lost = read.flatMap(({ ordered, ...of }) =>
+      of.kind === "dropped" && mayBeMoved(of.why) ? [ordered] : []
+    );
+    const moved = await this.#findMoved(lost);
+    if (moved.size === 0) return read;
+    const there = await this.#readOnce([...moved.values()], options);
+    const again = new Map(there.map((one) => [one.ordered, one]));
+    return read.map((one) => {
+      const { ordered } = one;
+      const other = moved.get(ordered);
+      const found = other && again.get(other);
+      return found === undefined ? one : { ...found, ordered };
+    });
+  }
+
+  /** Hits whose rows name other blobs by now, each by what it was. */
+  async #findMoved(
+    lost: readonly OrderedHit[],
+  ): Promise<ReadonlyMap<OrderedHit, OrderedHit>> {
+    const [first] = lost;
+    if (first === undefined) return new Map();
+    const rows = await this.#options.store.memories(
+      first.hit.owner,
+      lost.map(({ hit }) => hit.id),
+    );
+    return new Map(lost.flatMap((ordered, at) => {
+      const { hit } = ordered;
+      const blobId = rows[at]?.blobId;
+      return blobId === undefined || blobId === hit.blobId
+        ? []
+        : [[ordered, { ...ordered, hit: { ...hit, blobId } }]];
+    }));
+  }
+
+  /** Gets blobs, some at the same time, and opens them one after the other. */
+  async #readOnce(
+    chosen: readonly OrderedHit[],
+    { request: { pausing, explain }, progress: { at, signal } }: ReadOptions,
   ): Promise<readonly ReadHit[]> {
     const { blobs, vault } = this.#options;
     at.stage = "walrus_download";
     const got = await pooled(chosen, {
       parallel: PARALLEL_BLOBS,
       signal,
-      work: async (ordered) => ({
-        ordered,
-        blob: await blobs.get(ordered.hit.blobId, { signal }),
-      }),
+      work: async (ordered) => {
+        const blob = await blobs.get(ordered.hit.blobId, { signal });
+        if (blob.kind === "ok") {
+          await vault.prepare(ordered.hit.owner, blob.bytes);
+        }
+        return { ordered, blob };
+      },
     });
     at.stage = "seal_decrypt";
     const read: ReadHit[] = [];
     for (const { ordered, blob } of got) {
       if (blob.kind !== "ok") {
-        read.push({ kind: "dropped", why: blob.kind, bytes: 0 });
+        read.push({ kind: "dropped", ordered, why: blob.kind, bytes: 0 });
         continue;
       }
       await pausing?.pause();
@@ -350,7 +396,7 @@ export class RecallService {
       const outcome = buildMemory(ordered, { opened, explain });
       read.push(
         typeof outcome === "string"
-          ? { kind: "dropped", why: outcome, bytes }
+          ? { kind: "dropped", ordered, why: outcome, bytes }
           : { kind: "ok", ordered, memory: outcome, bytes },
       );
     }
@@ -417,17 +463,26 @@ type DropReason = OpenFailure | "missing";
 /** The outcome of reading a hit. */
 type ReadHit =
   & {
+    /** The hit. */
+    readonly ordered: OrderedHit;
     /** Bytes of its blob. */
     readonly bytes: number;
   }
   & (
-    | {
-      readonly kind: "ok";
-      readonly ordered: OrderedHit;
-      readonly memory: RecalledMemory;
-    }
+    | { readonly kind: "ok"; readonly memory: RecalledMemory }
     | { readonly kind: "dropped"; readonly why: DropReason }
   );
+
+/** Options of reading hits. */
+interface ReadOptions {
+  readonly request: RecallRequest;
+  readonly progress: Progress;
+}
+
+/** Whether that is how a blob looks whose memory has another one by now. */
+function mayBeMoved(why: DropReason): boolean {
+  return why === "missing" || why === "key_gone" || why === "damaged";
+}
 
 /**
  * The hits that there is room for, in their order: one that is too large does

@@ -6,6 +6,7 @@ import { RecallService } from "./recall_service.ts";
 import { MemoryWorld, OWNER } from "./testing/memory_world.ts";
 
 const DAY_MS = 86_400_000;
+const DAMAGED_BLOB = { kind: "ok", bytes: new Uint8Array(9) } as const;
 
 Deno.test("RecallService.recall() answers with the closest texts in order", async () => {
   const world = await createWorld(["green tea", "black coffee", "green parks"]);
@@ -290,6 +291,46 @@ Deno.test("RecallService.recall() leaves nothing out when the owner's key cannot
     );
     assertEquals(outcome, { kind: "locked", why });
   }
+});
+
+Deno.test("RecallService.recall() reads memories again whose blobs are moved meanwhile", async () => {
+  for (const isRemoved of [true, false]) {
+    const world = await createWorld(["tea", "tea two", "tea three"]);
+    const { rows } = world.store;
+    const row = rows.get(`${OWNER}/m1`);
+    assert(row !== undefined);
+    // The search is over, and another process puts the memory elsewhere.
+    world.blobs.onGet = () => {
+      if (rows.get(`${OWNER}/m1`) !== row) return;
+      const bytes = world.blobs.outcomes.get("blob-m1");
+      assert(bytes !== undefined);
+      world.blobs.outcomes.set("moved", bytes);
+      if (isRemoved) world.blobs.outcomes.delete("blob-m1");
+      else world.blobs.outcomes.set("blob-m1", DAMAGED_BLOB);
+      rows.set(`${OWNER}/m1`, { ...row, blobId: "moved" });
+    };
+    const { memories, dropped } = await recalled(world, { query: "tea" });
+    assertEquals(dropped, 0);
+    assertEquals(
+      memories.map(({ id, blobId }) => `${id} ${blobId}`).toSorted(),
+      ["m0 blob-m0", "m1 moved", "m2 blob-m2"],
+    );
+  }
+});
+
+Deno.test("RecallService.recall() asks for the keys of all it found before it opens any", async () => {
+  const world = await createWorld(["tea", "tea two", "tea three"]);
+  await recalled(world, { query: "tea" });
+  assertEquals(world.vault.calls.slice(0, 3).toSorted(), [
+    "prepare m0",
+    "prepare m1",
+    "prepare m2",
+  ]);
+  assertEquals(world.vault.calls.slice(3).toSorted(), [
+    "open m0",
+    "open m1",
+    "open m2",
+  ]);
 });
 
 Deno.test("RecallService.recall() gives up when it has read enough that cannot be opened", async () => {

@@ -339,7 +339,11 @@ async function removeDeleted(
       memorySecret !== undefined && memory.keyId !== undefined &&
       await catalog.findEntry(owner, id) === undefined
     ) await vault.destroy(owner, memory.keyId);
-    const opened = await vault.open(owner, memory.bytes, { pausing });
+    // Another relayer may have deleted it.
+    const opened = await vault.open(owner, memory.bytes, {
+      pausing,
+      isCertain: true,
+    });
     if (opened.kind === "ok" || opened.why !== "key_gone") continue;
     changes.push({ kind: "remove_memory", owner, id });
   }

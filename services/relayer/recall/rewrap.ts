@@ -16,12 +16,13 @@ import { readOwnerKeyBlob } from "../vault/envelope.ts";
 import type { LocalVault } from "../vault/local_vault.ts";
 import type { RelayerVault } from "../vault/vault.ts";
 
-/**
- * What re-wrapping needs of the relayer, which must not be serving meanwhile.
- */
+/** What re-wrapping needs of the relayer. */
 export interface RewrapParts {
   /** Keeps rows. */
-  readonly store: Pick<RelayerStore, "scanMemories" | "commit">;
+  readonly store: Pick<
+    RelayerStore,
+    "scanMemories" | "memories" | "commit"
+  >;
   /** Keeps blobs. */
   readonly blobs: Pick<BlobStore, "get" | "put" | "remove">;
   /** Knows which blobs there are. */
@@ -131,6 +132,16 @@ async function move(
       sealedIndex: await vault.sealIndex(owner, entry.value),
     }]),
   ]);
+  const [now] = await store.memories(owner, [id]);
+  if (now?.blobId !== blobId) {
+    // Another run has moved it, or it was deleted meanwhile.
+    if (now !== undefined) {
+      const { blobId, sizeBytes } = now;
+      await catalog.move(owner, id, { blobId, sizeBytes, memorySecret });
+    }
+    await blobs.remove(blobId);
+    return;
+  }
   await local.retireKey(owner, keyId);
   if (await catalog.countHolders(fromBlobId) === 0) {
     await blobs.remove(fromBlobId);

@@ -43,28 +43,31 @@ async function openWorld(world: ThresholdWorld) {
   }
   let calls = 0;
   let failing = Infinity;
+  const meanwhile = { beforeCommit: () => {} };
   const step = <T>(result: () => T): Promise<T> => {
     if (++calls === failing) return Promise.reject(new Error("power is off"));
     return Promise.resolve(result());
   };
   const parts: RewrapParts = {
     store: {
+      memories: (_owner, ids) => step(() => ids.map((id) => rows.get(id))),
       scanMemories: ({ afterId = "", limit }) =>
         Promise.resolve(
           [...rows.values()].filter(({ id }) => id > afterId).slice(0, limit),
         ),
       commit: (changes) =>
         step(() => {
+          meanwhile.beforeCommit();
           for (const change of changes) {
             assert(change.kind === "move_blob" || change.kind === "reindex");
             const row = rows.get(change.id);
-            assert(row !== undefined);
+            if (row === undefined) continue;
             if (change.kind === "reindex") {
               const { sealedIndex } = change;
               rows.set(change.id, { ...row, sealedIndex });
               continue;
             }
-            assert(row.blobId === change.fromBlobId);
+            if (row.blobId !== change.fromBlobId) continue;
             const { blobId, sizeBytes } = change;
             rows.set(change.id, { ...row, blobId, sizeBytes });
           }
@@ -109,7 +112,7 @@ async function openWorld(world: ThresholdWorld) {
       signal: new AbortController().signal,
     });
   };
-  return { rows, blobs, catalog, run, logger, calls: () => calls };
+  return { rows, blobs, catalog, run, logger, meanwhile, calls: () => calls };
 }
 
 Deno.test("rewrapMemories() leaves every memory readable at whatever step it fails, and does the rest when it is run again", async () => {
@@ -144,6 +147,42 @@ Deno.test("rewrapMemories() leaves every memory readable at whatever step it fai
       }
     });
   }
+});
+
+Deno.test("rewrapMemories() leaves no blob of a memory that is deleted meanwhile", async () => {
+  await ThresholdWorld.with(async (world) => {
+    const { rows, blobs, catalog, run, meanwhile } = await openWorld(world);
+    const [first] = rows.values();
+    assert(first !== undefined);
+    meanwhile.beforeCommit = () => {
+      rows.delete(first.id);
+      catalog.delete(first.id);
+      blobs.delete(first.blobId);
+    };
+    await run();
+    assertEquals(blobs.size, TEXTS.length - 1);
+    assertEquals((await openTexts(world, { rows, blobs })).length, 2);
+  });
+});
+
+Deno.test("rewrapMemories() has the catalogue name the blob of the run that was first", async () => {
+  await ThresholdWorld.with(async (world) => {
+    const { rows, blobs, catalog, run, meanwhile } = await openWorld(world);
+    const [first] = rows.values();
+    const bytes = blobs.get(first?.blobId ?? "");
+    assert(first !== undefined && bytes !== undefined);
+    const other = await world.vault.protect(OWNER, bytes);
+    const blobId = computeBlobId(other);
+    meanwhile.beforeCommit = () => {
+      meanwhile.beforeCommit = () => {};
+      blobs.set(blobId, other);
+      rows.set(first.id, { ...first, blobId, sizeBytes: other.length });
+    };
+    await run();
+    assertEquals(catalog.get(first.id)?.blobId, blobId);
+    assertEquals(catalog.get(first.id)?.memorySecret?.length, 32);
+    assertEquals(await openTexts(world, { rows, blobs }), TEXTS);
+  });
 });
 
 /** The texts of all memories that can be read. */

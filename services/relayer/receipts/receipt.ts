@@ -4,9 +4,9 @@
  * could be guessed: the hash of a text is salted, and the salt is sent beside
  * the receipt.
  *
- * Each relayer has keys of its own for receipts, sealed in its file of keys.
- * The newest key signs; `/config` publishes the public keys of all of them, so
- * that old receipts can still be verified.
+ * The keys of receipts are kept with the other keys, sealed as they are; several
+ * relayers have the same. The newest key signs; `/config` publishes the public
+ * keys of all of them, so that old receipts can still be verified.
  *
  * @module
  */
@@ -25,6 +25,7 @@ import {
   type ReceiptFacts,
 } from "../../../sdk/vault/receipt_bytes.ts";
 import type { Clock } from "../../shared/clock.ts";
+import { steadyMs } from "../concurrency/bounded_work.ts";
 
 /** The statement that a receipt makes. */
 interface ReceiptStatement {
@@ -96,10 +97,18 @@ export interface KeptReceiptKey {
 
 /** Stores keys of receipts. */
 interface ReceiptKeyStore {
+  /** For how many milliseconds keys that were read may be used. */
+  readonly maxAgeMs: number;
   /** Returns all keys, the oldest first. */
-  receiptKeys(): readonly KeptReceiptKey[];
-  /** Adds a key; it is durable when this resolves. */
-  addReceiptKey(key: KeptReceiptKey): Promise<void>;
+  receiptKeys(): Promise<readonly KeptReceiptKey[]>;
+  /**
+   * Adds a key, with `isFirst` only where there is none; it is durable when this
+   * resolves.
+   */
+  addReceiptKey(
+    key: KeptReceiptKey,
+    options: { readonly isFirst: boolean },
+  ): Promise<void>;
 }
 
 /** The public part of a key, as clients see it. */
@@ -129,14 +138,31 @@ const ID_DIGITS = 16;
 const SEED_HEAD = Uint8Array.fromHex("302e020100300506032b657004220420");
 const PUBLIC_HEAD_BYTES = 12;
 
+/** The public parts of all keys, and when they were read. */
+interface ToldKeys {
+  readonly keys: readonly ToldReceiptKey[];
+  readonly readMs: number;
+}
+
 /** Signs receipts. */
 export class ReceiptSigner {
-  readonly #keys: readonly SigningKey[];
+  readonly #store: ReceiptKeyStore;
+  readonly #clock: Clock;
   readonly #current: SigningKey;
+  #told: ToldKeys;
 
-  private constructor(keys: readonly SigningKey[], current: SigningKey) {
-    this.#keys = keys;
-    this.#current = current;
+  private constructor(
+    store: ReceiptKeyStore,
+    of: {
+      readonly current: SigningKey;
+      readonly told: ToldKeys;
+      readonly clock: Clock;
+    },
+  ) {
+    this.#store = store;
+    this.#clock = of.clock;
+    this.#current = of.current;
+    this.#told = of.told;
   }
 
   /**
@@ -147,18 +173,31 @@ export class ReceiptSigner {
     store: ReceiptKeyStore,
     clock: Clock,
   ): Promise<ReceiptSigner> {
-    if (store.receiptKeys().length === 0) await addKey(store, clock);
-    const keys = store.receiptKeys().map(importSigningKey);
+    if ((await store.receiptKeys()).length === 0) {
+      await makeKey(store, { clock, isFirst: true });
+    }
+    const readMs = steadyMs(clock);
+    const keys = (await store.receiptKeys()).map(importSigningKey);
     const current = keys.at(-1);
     if (current === undefined) {
       throw new Error("Cannot sign receipts: no key was kept");
     }
-    return new ReceiptSigner(keys, current);
+    const told = { keys: keys.map((key) => key.told), readMs };
+    return new ReceiptSigner(store, { current, told, clock });
   }
 
-  /** The public parts of all keys, the oldest first. */
-  get keys(): readonly ToldReceiptKey[] {
-    return this.#keys.map(({ told }) => told);
+  /**
+   * The public parts of all keys, the oldest first. Another relayer may have
+   * added some since they were last read.
+   */
+  async keys(): Promise<readonly ToldReceiptKey[]> {
+    const readMs = steadyMs(this.#clock);
+    if (readMs - this.#told.readMs >= this.#store.maxAgeMs) {
+      const kept = await this.#store.receiptKeys();
+      const keys = kept.map((key) => importSigningKey(key).told);
+      this.#told = { keys, readMs };
+    }
+    return this.#told.keys;
   }
 
   /**
@@ -189,10 +228,17 @@ export async function addKey(
   store: ReceiptKeyStore,
   clock: Clock,
 ): Promise<ToldReceiptKey> {
+  return await makeKey(store, { clock, isFirst: false });
+}
+
+async function makeKey(
+  store: ReceiptKeyStore,
+  { clock, isFirst }: { readonly clock: Clock; readonly isFirst: boolean },
+): Promise<ToldReceiptKey> {
   const seed = crypto.getRandomValues(new Uint8Array(SEED_BYTES));
   const kept = { seed, madeAtMs: Math.floor(clock.nowMs()) };
   const { told } = importSigningKey(kept);
-  await store.addReceiptKey(kept);
+  await store.addReceiptKey(kept, { isFirst });
   seed.fill(0);
   return told;
 }

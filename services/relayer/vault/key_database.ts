@@ -17,50 +17,14 @@ import {
   prepareAll,
   type Statements,
 } from "../store/sqlite/row_columns.ts";
-
-/** A root key as it is kept. */
-export interface WrappedRoot {
-  /** Its id. */
-  readonly id: string;
-  /** The id of the master key that it was made for. */
-  readonly masterId: string;
-  /** Its envelope. */
-  readonly wrapped: Uint8Array;
-}
-
-/** A data key as it is kept. */
-interface WrappedDataKey {
-  /** The owner's address. */
-  readonly owner: string;
-  /** Its id. */
-  readonly keyId: string;
-  /** Its envelope. */
-  readonly wrapped: Uint8Array;
-}
-
-/** A key of receipts as it is kept. */
-interface WrappedReceiptKey {
-  /** Its envelope. */
-  readonly wrapped: Uint8Array;
-  /** When it was made, in milliseconds since the epoch. */
-  readonly madeAtMs: number;
-}
-
-/** An owner's key behind key servers as it is kept. */
-interface OwnerKeyRow {
-  /** The owner's address. */
-  readonly owner: string;
-  /** Its id, the SHA-256 of `encrypted` in hexadecimal digits. */
-  readonly id: string;
-  /** Its private half, encrypted for the key servers. */
-  readonly encrypted: Uint8Array;
-  /** Its public half, sealed: only who can open keys can put in another one. */
-  readonly sealedPublicKey: Uint8Array;
-  /** The id of a newer key, and the private half wrapped under that key. */
-  readonly link?:
-    | { readonly newerId: string; readonly wrapped: Uint8Array }
-    | undefined;
-}
+import type {
+  KeyGone,
+  KeyRows,
+  OwnerKeyRow,
+  WrappedDataKey,
+  WrappedReceiptKey,
+  WrappedRoot,
+} from "./key_rows.ts";
 
 /** Options of {@linkcode KeyDatabase}. */
 interface KeyDatabaseOptions {
@@ -70,6 +34,8 @@ interface KeyDatabaseOptions {
   readonly monotonicMs: () => number;
   /** Most changes that wait to be written; one more is refused as busy. */
   readonly maxQueued: number;
+  /** Is called as soon as a key can no longer be read. */
+  readonly onGone: KeyGone;
 }
 
 const MIGRATIONS: readonly Migration[] = [{
@@ -145,18 +111,25 @@ const STATEMENTS = {
       SET newer_id = excluded.newer_id, wrapped = excluded.wrapped`,
   receiptKeys: "SELECT * FROM receipt_keys ORDER BY n",
   addReceiptKey: "INSERT INTO receipt_keys(wrapped, made_ms) VALUES(?, ?)",
+  addFirstReceiptKey: `INSERT INTO receipt_keys(wrapped, made_ms)
+    SELECT ?, ? WHERE NOT EXISTS (SELECT 1 FROM receipt_keys)`,
   eraseLog: "PRAGMA wal_checkpoint(TRUNCATE)",
 };
 
 const MAX_QUEUED_BYTES = 64 * 1_048_576;
 const KEY_ROW_BYTES = 512;
 
-/** Keeps wrapped keys. */
-export class KeyDatabase {
+/** Keeps wrapped keys, for the one relayer that has the folder. */
+export class KeyDatabase implements KeyRows {
+  /** The file's name. */
+  readonly place = '"keys.db"';
+  /** Without end: this process alone changes the file. */
+  readonly maxAgeMs: number = Infinity;
   readonly #db: DatabaseSync;
   readonly #errors: FileErrors;
   readonly #writer: Batcher;
   readonly #statements: Statements<typeof STATEMENTS>;
+  readonly #onGone: KeyGone;
   #hasErased = false;
 
   /**
@@ -174,7 +147,8 @@ export class KeyDatabase {
     const db = this.#errors.run(() => openDatabase(path, { isErasing: true }));
     try {
       const fileName = "keys.db";
-      const { nowMs, monotonicMs, maxQueued } = options;
+      const { nowMs, monotonicMs, maxQueued, onGone } = options;
+      this.#onGone = onGone;
       migrate(db, { nowMs, migrations: MIGRATIONS, fileName });
       this.#db = db;
       this.#statements = prepareAll(db, STATEMENTS);
@@ -192,15 +166,17 @@ export class KeyDatabase {
   }
 
   /** All root keys, the oldest first. */
-  roots(): readonly WrappedRoot[] {
-    return this.#errors.run(() => this.#statements.roots.all())
-      .map((record) => ROOTS.readRow(record));
+  // deno-lint-ignore require-await -- a throw becomes a rejection
+  async roots(): Promise<readonly WrappedRoot[]> {
+    return this.#errors.run(() => this.#readRoots());
   }
 
   /** Adds root keys, and replaces the envelopes of those that exist. */
-  async putRoots(roots: readonly WrappedRoot[]): Promise<void> {
+  async changeRoots(
+    decide: (there: readonly WrappedRoot[]) => readonly WrappedRoot[],
+  ): Promise<void> {
     await this.#writer.add(() => {
-      for (const root of roots) {
+      for (const root of decide(this.#readRoots())) {
         this.#statements.putRoot.run(...ROOTS.toValues(root));
       }
       this.#hasErased = true;
@@ -224,40 +200,28 @@ export class KeyDatabase {
   }
 
   /** The envelope of an owner's data key. */
-  get(owner: string, keyId: string): Uint8Array | undefined {
+  // deno-lint-ignore require-await -- a throw becomes a rejection
+  async get(owner: string, keyId: string): Promise<Uint8Array | undefined> {
     const row = this.#errors.run(() => this.#statements.get.get(owner, keyId));
     const wrapped = row?.["wrapped"];
     return wrapped instanceof Uint8Array ? wrapped : undefined;
   }
 
-  /**
-   * Overwrites a data key that is there with another one. `onGone` is called as soon as
-   * the old one can no longer be read.
-   */
-  async replace(
-    { owner, keyId, wrapped }: WrappedDataKey,
-    onGone: () => void,
-  ): Promise<void> {
+  /** Overwrites a data key that is there with another one. */
+  async replace({ owner, keyId, wrapped }: WrappedDataKey): Promise<void> {
     await this.#writer.add(() => {
       this.#statements.replace.run(wrapped, owner, keyId);
-      onGone();
+      this.#onGone(owner, keyId);
       this.#hasErased = true;
     }, { bytes: KEY_ROW_BYTES });
   }
 
-  /**
-   * Overwrites and deletes a data key; true when it was there. `onGone` is called
-   * as soon as it can no longer be read.
-   */
-  async destroy(
-    owner: string,
-    keyId: string,
-    onGone: () => void,
-  ): Promise<boolean> {
+  /** Overwrites and deletes a data key; true when it was there. */
+  async destroy(owner: string, keyId: string): Promise<boolean> {
     return await this.#writer.add(() => {
       this.#statements.overwrite.run(owner, keyId);
       const { changes } = this.#statements.remove.run(owner, keyId);
-      onGone();
+      this.#onGone(owner, keyId);
       if (Number(changes) === 0) return false;
       this.#hasErased = true;
       return true;
@@ -265,7 +229,8 @@ export class KeyDatabase {
   }
 
   /** An owner's keys behind key servers, the newest first. */
-  ownerKeys(owner: string): readonly OwnerKeyRow[] {
+  // deno-lint-ignore require-await -- a throw becomes a rejection
+  async ownerKeys(owner: string): Promise<readonly OwnerKeyRow[]> {
     return this.#errors.run(() => this.#statements.ownerKeys.all(owner))
       .flatMap(readOwnerKey);
   }
@@ -288,7 +253,8 @@ export class KeyDatabase {
   }
 
   /** Wrapped keys of receipts, the oldest first. */
-  receiptKeys(): readonly WrappedReceiptKey[] {
+  // deno-lint-ignore require-await -- a throw becomes a rejection
+  async receiptKeys(): Promise<readonly WrappedReceiptKey[]> {
     return this.#errors.run(() => this.#statements.receiptKeys.all())
       .flatMap(({ wrapped, made_ms: madeAtMs }) =>
         wrapped instanceof Uint8Array
@@ -297,20 +263,26 @@ export class KeyDatabase {
       );
   }
 
-  /** Adds a wrapped key of receipts; it is on disk when this resolves. */
+  /** Adds a wrapped key of receipts. */
   async addReceiptKey(
     { wrapped, madeAtMs }: WrappedReceiptKey,
+    { isFirst }: { readonly isFirst: boolean },
   ): Promise<void> {
-    await this.#writer.add(
-      () => void this.#statements.addReceiptKey.run(wrapped, madeAtMs),
-      { bytes: KEY_ROW_BYTES },
-    );
+    const { addFirstReceiptKey, addReceiptKey } = this.#statements;
+    const add = isFirst ? addFirstReceiptKey : addReceiptKey;
+    await this.#writer.add(() => void add.run(wrapped, madeAtMs), {
+      bytes: KEY_ROW_BYTES,
+    });
   }
 
   /** Writes waiting changes and closes the file. */
   async close(): Promise<void> {
     await this.#writer.idle();
     this.#db.close();
+  }
+
+  #readRoots(): readonly WrappedRoot[] {
+    return this.#statements.roots.all().map((record) => ROOTS.readRow(record));
   }
 
   /** Empties the write-ahead log, which still has pages with erased keys. */

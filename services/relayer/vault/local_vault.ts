@@ -4,8 +4,9 @@
  * A master key wraps root keys; each owner's keys are derived from a root key
  * (to wrap data keys, to seal index entries, for digests); an owner's key wraps
  * the random data key of each memory; a data key seals one blob. Wrapped keys
- * are in `keys.db`. Everybody with `keys.db` and the master key can open
- * everything that was not destroyed; without either nothing opens.
+ * are in `keys.db`, or in a database that several relayers share. Everybody with
+ * them and the master key can open everything that was not destroyed; without
+ * either nothing opens.
  *
  * Short envelopes use the synchronous ciphers of `node:crypto`, which take a
  * fraction of the time of an asynchronous call. Long blobs, long index entries
@@ -17,7 +18,7 @@
 import { createHmac, hkdfSync, randomBytes } from "node:crypto";
 import { BoundedMap } from "../../shared/bounded_map.ts";
 import type { Clock } from "../../shared/clock.ts";
-import type { Logger } from "../../shared/logger.ts";
+import { type Logger, RateLimitedLog } from "../../shared/logger.ts";
 import { type MasterKey, readMasterKeyFile } from "../../shared/master_keys.ts";
 import { NEVER_PAUSING } from "../../shared/slices.ts";
 import {
@@ -34,7 +35,9 @@ import {
   sealLongEnvelope,
 } from "./envelope.ts";
 import type { KeptReceiptKey } from "../receipts/receipt.ts";
+import { FreshEntries } from "./fresh_entries.ts";
 import { KeyDatabase } from "./key_database.ts";
+import type { KeyGone, KeyRows, OpenKeyRows } from "./key_rows.ts";
 import { type KeyPurpose, RootKeys } from "./root_keys.ts";
 import {
   decodeContent,
@@ -45,6 +48,7 @@ import {
 import type { KeptOwnerKey } from "./owner_keys.ts";
 import type {
   BlobContent,
+  CertainOption,
   IndexEntry,
   Opened,
   OpenedBlob,
@@ -61,6 +65,12 @@ import { steadyMs } from "../concurrency/bounded_work.ts";
 interface LocalVaultOptions {
   /** The folder of `keys.db` and `master.key`; made when it is not there. */
   readonly dataFolder: string;
+  /**
+   * Opens what keeps the wrapped keys.
+   *
+   * @default the file `keys.db`
+   */
+  readonly openRows?: OpenKeyRows | undefined;
   /** Tells the time. */
   readonly clock: Clock;
   /** Logs a new master key, and envelopes of later programs. */
@@ -87,8 +97,19 @@ interface LocalVaultOptions {
 }
 
 interface Ready {
-  readonly database: KeyDatabase;
+  readonly rows: KeyRows;
   readonly roots: RootKeys;
+}
+
+/** A key of a memory, opened. */
+interface MemoryKey {
+  /** The key; overwritten when it is no longer kept. */
+  readonly bytes: Uint8Array;
+  /**
+   * Whether it is the memory's secret, from elsewhere or derived before the data
+   * key went, which opens no blob of this vault.
+   */
+  readonly isSecret: boolean;
 }
 
 type Failed = Extract<OpenedBlob, { readonly kind: "failed" }>;
@@ -108,45 +129,62 @@ const NO_SALT = new Uint8Array();
 const KEY_TIME_BYTES = 6;
 const KEY_RANDOM_BYTES = 12;
 
-/**
- * Opened keys by name. A key is overwritten with zeros on eviction, so a key
- * from the cache must be used before the caller awaits anything.
- */
-type KeyCache = BoundedMap<string, Uint8Array>;
-
 /** A vault in a data folder. */
 export class LocalVault implements RelayerVault {
   /** Words are no more readable than texts: the same master key opens both. */
   readonly keepsWords = true;
   readonly #options: LocalVaultOptions;
-  readonly #dataKeys: KeyCache;
-  readonly #ownerKeys = keyCache(MAX_OWNER_KEYS);
+  /**
+   * Opened keys of memories by name. A key is overwritten when it leaves, so it
+   * has to be used before anything is awaited.
+   */
+  readonly #memoryKeys: FreshEntries<MemoryKey>;
+  /** Keys derived from root keys, which never end; for them the same holds. */
+  readonly #ownerKeys = new BoundedMap<string, Uint8Array>({
+    maxEntries: MAX_OWNER_KEYS,
+    onLeave: (key) => key.fill(0),
+  });
   readonly #indexReader = new EnvelopeReader();
   /** Keys that open index entries, in a form that can't be overwritten. */
   readonly #importedKeys = new BoundedMap<string, Promise<CryptoKey>>({
     maxEntries: MAX_OWNER_KEYS,
   });
+  readonly #log: RateLimitedLog;
   #ready: Ready | undefined;
 
   /** A vault that is not started. */
   constructor(options: LocalVaultOptions) {
     this.#options = options;
-    this.#dataKeys = keyCache(options.maxOpenKeys ?? 10_000);
+    const { clock, logger, maxOpenKeys = 10_000 } = options;
+    this.#log = new RateLimitedLog(logger, clock);
+    this.#memoryKeys = new FreshEntries({
+      maxEntries: maxOpenKeys,
+      maxAgeMs: () => this.maxAgeMs,
+      onLeave: ({ bytes }) => void bytes.fill(0),
+      clock,
+    });
+  }
+
+  /**
+   * For how many milliseconds what was read of keys may be used; see
+   * {@linkcode KeyRows.maxAgeMs}.
+   */
+  get maxAgeMs(): number {
+    return this.#demandReady().rows.maxAgeMs;
   }
 
   /** Opens the root keys; makes a master key at the first start. */
   async start(): Promise<void> {
     if (this.#ready !== undefined) return;
-    const { dataFolder, clock, logger, maxQueuedKeys = 20_000 } = this.#options;
+    const { dataFolder, logger } = this.#options;
     await Deno.mkdir(dataFolder, { recursive: true, mode: 0o700 });
-    const database = new KeyDatabase(dataFolder, {
-      nowMs: clock.nowMs(),
-      monotonicMs: () => steadyMs(clock),
-      maxQueued: maxQueuedKeys,
-    });
+    const { openRows = (onGone) => this.#openDatabase(onGone) } = this.#options;
+    const rows = openRows((owner, keyId) =>
+      this.#memoryKeys.drop(formatName(owner, keyId))
+    );
     try {
       // A new master key could not open root keys that another one has wrapped.
-      const mayCreate = database.roots().length === 0;
+      const mayCreate = (await rows.roots()).length === 0;
       const { masterKeys } = this.#options;
       const masters = masterKeys?.map((key) => ({
         ...key,
@@ -157,27 +195,37 @@ export class LocalVault implements RelayerVault {
         logger,
       });
       try {
-        const roots = await RootKeys.open(database, masters);
-        this.#ready = { database, roots };
+        const roots = await RootKeys.open(rows, masters);
+        this.#ready = { rows, roots };
       } finally {
         for (const { secret } of masters) secret.fill(0);
       }
     } catch (error) {
-      await database.close();
+      await rows.close();
       throw error;
     }
   }
 
-  /** Overwrites all opened keys and closes the file. */
+  #openDatabase(onGone: KeyGone): KeyRows {
+    const { dataFolder, clock, maxQueuedKeys = 20_000 } = this.#options;
+    return new KeyDatabase(dataFolder, {
+      nowMs: clock.nowMs(),
+      monotonicMs: () => steadyMs(clock),
+      maxQueued: maxQueuedKeys,
+      onGone,
+    });
+  }
+
+  /** Overwrites all opened keys and closes the rows. */
   async stop(): Promise<void> {
     const ready = this.#ready;
     this.#ready = undefined;
-    this.#dataKeys.clear();
+    this.#memoryKeys.clear();
     this.#ownerKeys.clear();
     this.#importedKeys.clear();
     if (ready === undefined) return;
     ready.roots.wipe();
-    await ready.database.close();
+    await ready.rows.close();
   }
 
   /** Seals a blob under a new key, which is on disk when this resolves. */
@@ -206,20 +254,38 @@ export class LocalVault implements RelayerVault {
   }
 
   /**
+   * Reads the key of a blob that is opened soon, where reading takes a while:
+   * those of several blobs are then read together.
+   */
+  async prepare(owner: string, bytes: Uint8Array): Promise<void> {
+    if (this.maxAgeMs === Infinity) return;
+    const read = readEnvelope(bytes);
+    if (read.kind === "ok") await this.prepareKey(owner, read.head.keyId);
+  }
+
+  /** Does the same for a key of this id. */
+  async prepareKey(owner: string, keyId: string): Promise<void> {
+    if (this.maxAgeMs === Infinity) return;
+    await this.#useKey(owner, keyId, () => undefined);
+  }
+
+  /**
    * Returns a memory's secret, which the caller overwrites after use, or why
    * there is none. The secret was adopted, or it is derived from the memory's
    * data key and opens nothing that this vault has sealed.
    */
-  deriveSecret(owner: string, keyId: string): Uint8Array | OpenFailure {
-    const key = this.#dataKey(owner, keyId);
-    if (key instanceof Uint8Array) {
+  async deriveSecret(
+    owner: string,
+    keyId: string,
+    options: CertainOption = {},
+  ): Promise<Uint8Array | OpenFailure> {
+    return await this.#useKey(owner, keyId, ({ bytes, isSecret }) => {
+      if (isSecret) return bytes.slice();
       const info = `${SECRET_PURPOSE}\0${owner}\0${keyId}`;
-      return new Uint8Array(hkdfSync("sha256", key, NO_SALT, info, KEY_BYTES));
-    }
-    if (key !== "damaged") return key;
-    const wrapped = this.#demandReady().database.get(owner, keyId);
-    if (wrapped === undefined) return "key_gone";
-    return this.#opened(owner, wrapped, [keyId, SECRET_PURPOSE]);
+      return new Uint8Array(
+        hkdfSync("sha256", bytes, NO_SALT, info, KEY_BYTES),
+      );
+    }, options);
   }
 
   /**
@@ -231,12 +297,12 @@ export class LocalVault implements RelayerVault {
     keyId: string,
     secret: Uint8Array,
   ): Promise<void> {
-    const { database } = this.#demandReady();
-    if (database.get(owner, keyId) !== undefined) return;
+    const { rows } = this.#demandReady();
     const wrapped = this.#wrapped(owner, secret, [keyId, SECRET_PURPOSE]);
+    if (await rows.get(owner, keyId) !== undefined) return;
     // Concurrent restores of a memory adopt the same secret: the first one
     // stays.
-    await database.addMissing({ owner, keyId, wrapped });
+    await rows.addMissing({ owner, keyId, wrapped });
   }
 
   /**
@@ -245,55 +311,63 @@ export class LocalVault implements RelayerVault {
    * if the memory has no data key.
    */
   async retireKey(owner: string, keyId: string): Promise<void> {
-    const { database } = this.#demandReady();
-    if (!(this.#dataKey(owner, keyId) instanceof Uint8Array)) return;
-    const secret = this.deriveSecret(owner, keyId);
+    const { rows } = this.#demandReady();
+    const isSecret = await this.#useKey(owner, keyId, (key) => key.isSecret);
+    if (isSecret !== false) return;
+    const secret = await this.deriveSecret(owner, keyId);
     if (typeof secret === "string") return;
     const wrapped = this.#wrapped(owner, secret, [keyId, SECRET_PURPOSE]);
     secret.fill(0);
-    await database.replace(
-      { owner, keyId, wrapped },
-      () => this.#dataKeys.delete(formatName(owner, keyId)),
-    );
+    await rows.replace({ owner, keyId, wrapped });
   }
 
   /** Keys of receipts, without those that do not open. */
-  receiptKeys(): readonly KeptReceiptKey[] {
-    const { database } = this.#demandReady();
-    return database.receiptKeys().flatMap(({ wrapped, madeAtMs }) => {
-      const seed = this.#opened(RECEIPTS, wrapped, [String(madeAtMs)]);
-      return typeof seed === "string" ? [] : [{ seed, madeAtMs }];
-    });
+  async receiptKeys(): Promise<readonly KeptReceiptKey[]> {
+    const { rows } = this.#demandReady();
+    const kept: KeptReceiptKey[] = [];
+    for (const { wrapped, madeAtMs } of await rows.receiptKeys()) {
+      const seed = await this.#unwrapped(RECEIPTS, wrapped, [`${madeAtMs}`]);
+      if (typeof seed !== "string") kept.push({ seed, madeAtMs });
+    }
+    return kept;
   }
 
-  /** Stores a key of receipts; it is on disk when this resolves. */
-  async addReceiptKey({ seed, madeAtMs }: KeptReceiptKey): Promise<void> {
-    const { database } = this.#demandReady();
+  /**
+   * Stores a key of receipts, with `isFirst` only where there is none; it is on
+   * disk when this resolves.
+   */
+  async addReceiptKey(
+    { seed, madeAtMs }: KeptReceiptKey,
+    options: { readonly isFirst: boolean },
+  ): Promise<void> {
+    const { rows } = this.#demandReady();
     const wrapped = this.#wrapped(RECEIPTS, seed, [String(madeAtMs)]);
-    await database.addReceiptKey({ wrapped, madeAtMs });
+    await rows.addReceiptKey({ wrapped, madeAtMs }, options);
   }
 
   /**
    * An owner's keys with key servers, without those that this vault cannot
    * open.
    */
-  ownerKeys(owner: string): readonly KeptOwnerKey[] {
-    const { database } = this.#demandReady();
-    return database.ownerKeys(owner).flatMap((row): readonly KeptOwnerKey[] => {
+  async ownerKeys(owner: string): Promise<readonly KeptOwnerKey[]> {
+    const { rows } = this.#demandReady();
+    const kept: KeptOwnerKey[] = [];
+    for (const row of await rows.ownerKeys(owner)) {
       const { id, encrypted, sealedPublicKey, link } = row;
-      const publicKey = this.#opened(owner, sealedPublicKey, [id, "owner key"]);
-      return typeof publicKey === "string"
-        ? []
-        : [{ id, encrypted, publicKey, link }];
-    });
+      const names = [id, "owner key"];
+      const publicKey = await this.#unwrapped(owner, sealedPublicKey, names);
+      if (typeof publicKey === "string") continue;
+      kept.push({ id, encrypted, publicKey, link });
+    }
+    return kept;
   }
 
   /** Stores an owner's key; it is on disk when this resolves. */
   async putOwnerKey(owner: string, key: KeptOwnerKey): Promise<void> {
-    const { database } = this.#demandReady();
+    const { rows } = this.#demandReady();
     const { id, encrypted, publicKey, link } = key;
     const sealedPublicKey = this.#wrapped(owner, publicKey, [id, "owner key"]);
-    await database.putOwnerKey({
+    await rows.putOwnerKey({
       ...{ owner, id, encrypted, sealedPublicKey, link },
     });
   }
@@ -304,14 +378,15 @@ export class LocalVault implements RelayerVault {
     keyId: string,
     key: Uint8Array,
   ): Promise<void> {
-    const { database } = this.#demandReady();
+    const { rows } = this.#demandReady();
     const wrapped = this.#wrapped(owner, key, [keyId]);
-    this.#dataKeys.set(formatName(owner, keyId), key);
+    const name = formatName(owner, keyId);
+    this.#memoryKeys.set(name, { bytes: key, isSecret: false });
     try {
-      await database.add({ owner, keyId, wrapped });
+      await rows.add({ owner, keyId, wrapped });
     } catch (error) {
-      // A key that is not in the file must not stay in the cache.
-      this.#dataKeys.delete(formatName(owner, keyId));
+      // A key that is not in the rows must not stay in the cache.
+      this.#memoryKeys.drop(name);
       throw error;
     }
   }
@@ -320,14 +395,21 @@ export class LocalVault implements RelayerVault {
   async open(
     owner: string,
     bytes: Uint8Array,
-    { pausing }: OpenOptions = {},
+    { pausing, isCertain }: OpenOptions = {},
   ): Promise<OpenedBlob> {
     const read = this.#readHead(owner, bytes, "blob");
     if (read.kind === "failed") return read;
     const { head } = read;
-    const key = this.#dataKey(owner, head.keyId);
-    if (!(key instanceof Uint8Array)) return failed(key);
-    return await openBlob(bytes, { head, key, context: [owner], pausing });
+    const opened = await this.#useKey(
+      owner,
+      head.keyId,
+      ({ bytes: key, isSecret }) =>
+        isSecret
+          ? "damaged"
+          : openBlob(bytes, { head, key, context: [owner], pausing }),
+      { isCertain },
+    );
+    return typeof opened === "string" ? failed(opened) : opened;
   }
 
   /** Seals a row's vector and metadata under the owner's index key. */
@@ -350,8 +432,10 @@ export class LocalVault implements RelayerVault {
     const read = this.#readHead(owner, bytes, "index");
     if (read.kind === "failed") return read;
     const { head } = read;
-    const key = this.#derived(head.keyId, "index", owner);
-    if (key === undefined) return failed("key_gone");
+    const learning = this.#learnRoot(head);
+    const lacking = learning && await learning;
+    if (lacking !== undefined) return failed(lacking);
+    const key = this.#ownerKey(head.keyId, "index", owner);
     // Dense vectors are long, and all of them are opened at the start.
     const plaintext = bytes.length >= LONG_ENTRY_BYTES
       ? await openBeside(bytes, head, {
@@ -386,8 +470,10 @@ export class LocalVault implements RelayerVault {
     const read = this.#readHead(owner, bytes, "index");
     if (read.kind === "failed") return read;
     const { head } = read;
-    const key = this.#derived(head.keyId, "index", owner);
-    if (key === undefined) return failed("key_gone");
+    const learning = this.#learnRoot(head);
+    const lacking = learning && await learning;
+    if (lacking !== undefined) return failed(lacking);
+    const key = this.#ownerKey(head.keyId, "index", owner);
     const value = await openBeside(bytes, head, {
       key: this.#importedKey(`${head.keyId} ${owner}`, key),
       context: partContext(owner, place),
@@ -406,12 +492,7 @@ export class LocalVault implements RelayerVault {
 
   /** Destroys a blob's key for good; true when it was there. */
   async destroy(owner: string, keyId: string): Promise<boolean> {
-    const { database } = this.#demandReady();
-    return await database.destroy(
-      owner,
-      keyId,
-      () => this.#dataKeys.delete(formatName(owner, keyId)),
-    );
+    return await this.#demandReady().rows.destroy(owner, keyId);
   }
 
   #importedKey(name: string, key: Uint8Array): Promise<CryptoKey> {
@@ -449,16 +530,39 @@ export class LocalVault implements RelayerVault {
       : failed("damaged");
   }
 
-  /** A memory's data key, or why there is none. */
-  #dataKey(owner: string, keyId: string): Uint8Array | OpenFailure {
+  /**
+   * Calls `use` with a memory's key, which it must not use once it has awaited
+   * anything; returns its result, or why there is no key.
+   */
+  async #useKey<T>(
+    owner: string,
+    keyId: string,
+    use: (key: MemoryKey) => T,
+    { isCertain = false }: CertainOption = {},
+  ): Promise<Awaited<T> | OpenFailure> {
+    const { rows } = this.#demandReady();
     const name = formatName(owner, keyId);
-    const known = this.#dataKeys.get(name);
-    if (known !== undefined) return known;
-    const wrapped = this.#demandReady().database.get(owner, keyId);
-    if (wrapped === undefined) return "key_gone";
-    const key = this.#opened(owner, wrapped, [keyId]);
-    if (typeof key !== "string") this.#dataKeys.set(name, key);
-    return key;
+    if (!isCertain || rows.maxAgeMs === Infinity) {
+      const known = this.#memoryKeys.get(name);
+      if (known !== undefined) return await use(known);
+    }
+    return await this.#memoryKeys.read(name, async (reading) => {
+      const wrapped = await rows.get(owner, keyId);
+      if (wrapped === undefined) return "key_gone";
+      const lacking = await this.#learnRootOf(wrapped);
+      if (lacking !== undefined) return lacking;
+      // It was destroyed or replaced meanwhile.
+      if (reading.isDropped) return await this.#useKey(owner, keyId, use);
+      let bytes = this.#opened(owner, wrapped, [keyId]);
+      const isSecret = bytes === "damaged";
+      if (isSecret) {
+        bytes = this.#opened(owner, wrapped, [keyId, SECRET_PURPOSE]);
+      }
+      if (typeof bytes === "string") return bytes;
+      const key = { bytes, isSecret };
+      this.#memoryKeys.keep(reading, key);
+      return await use(key);
+    });
   }
 
   /** Wraps a key of an owner; it opens with the same owner and names only. */
@@ -477,6 +581,16 @@ export class LocalVault implements RelayerVault {
   }
 
   /** Unwraps a key of an owner; returns the key, or why it does not open. */
+  async #unwrapped(
+    owner: string,
+    wrapped: Uint8Array,
+    names: readonly string[],
+  ): Promise<Uint8Array | OpenFailure> {
+    return await this.#learnRootOf(wrapped) ??
+      this.#opened(owner, wrapped, names);
+  }
+
+  /** Does the same at once, where the root key is known. */
   #opened(
     owner: string,
     wrapped: Uint8Array,
@@ -490,6 +604,30 @@ export class LocalVault implements RelayerVault {
     const context = [owner, ...names];
     const key = openEnvelope(wrapped, head, { key: ownerKey, context });
     return key?.length === KEY_BYTES ? key : "damaged";
+  }
+
+  /** Learns the root key of a wrapped key; returns why there is none. */
+  #learnRootOf(
+    wrapped: Uint8Array,
+  ): Promise<OpenFailure | undefined> | undefined {
+    const outcome = readEnvelope(wrapped);
+    return outcome.kind === "ok" ? this.#learnRoot(outcome.head) : undefined;
+  }
+
+  /** Learns the root key that an envelope names; returns why there is none. */
+  #learnRoot(
+    { keyId: rootId }: EnvelopeHead,
+  ): Promise<OpenFailure | undefined> | undefined {
+    const { roots } = this.#demandReady();
+    return roots.has(rootId) ? undefined : this.#learnMissing(rootId);
+  }
+
+  async #learnMissing(rootId: string): Promise<OpenFailure | undefined> {
+    const outcome = await this.#demandReady().roots.learn(rootId);
+    if (outcome?.kind !== "locked") return outcome && "key_gone";
+    const { reason } = outcome;
+    this.#log.warn("Cannot open what another relayer has sealed", { reason });
+    return "unavailable";
   }
 
   #ownerKey(rootId: string, purpose: KeyPurpose, owner: string): Uint8Array {
@@ -573,10 +711,6 @@ export async function openBlob(
   if (isLong) await pausing.pause();
   const opened = decoded(plaintext, decodeContent);
   return opened.kind === "ok" ? { ...opened, keyId: head.keyId } : opened;
-}
-
-function keyCache(maxEntries: number): KeyCache {
-  return new BoundedMap({ maxEntries, onLeave: (key) => key.fill(0) });
 }
 
 /** Opens an envelope off this thread. */

@@ -33,6 +33,7 @@ import {
   type OwnerKeyPair,
   toOwnerKeyPair,
 } from "./memory_key.ts";
+import { FreshEntries } from "./fresh_entries.ts";
 import { OwnerSessions } from "./owner_sessions.ts";
 import type { OpenFailure } from "./vault.ts";
 
@@ -71,8 +72,10 @@ export interface KeptOwnerKey {
 
 /** The store of owners' keys. */
 interface OwnerKeyStore {
+  /** For how many milliseconds keys that were read may be used. */
+  readonly maxAgeMs: number;
   /** An owner's keys, in any order. */
-  ownerKeys(owner: string): readonly KeptOwnerKey[];
+  ownerKeys(owner: string): Promise<readonly KeptOwnerKey[]>;
   /**
    * Adds a key, or sets the link of an existing one; durable when it resolves.
    */
@@ -153,7 +156,7 @@ export class OwnerKeys {
   readonly #options: OwnerKeysOptions;
   readonly #opened: BoundedMap<string, OpenedKey>;
   /** Stored keys by owner, the newest first. */
-  readonly #kept: BoundedMap<string, readonly DatedKey[]>;
+  readonly #kept: FreshEntries<readonly DatedKey[]>;
   /** Work that is under way: concurrent requests for the same key share it. */
   readonly #making = new Map<string, Promise<OwnerPublicKey>>();
   readonly #opening = new Map<string, Promise<OpenFailure | undefined>>();
@@ -167,7 +170,11 @@ export class OwnerKeys {
       maxEntries: maxOwners,
       onLeave: ({ secret }) => void secret.fill(0),
     });
-    this.#kept = new BoundedMap({ maxEntries: maxOwners });
+    this.#kept = new FreshEntries({
+      maxEntries: maxOwners,
+      maxAgeMs: () => options.store.maxAgeMs,
+      clock,
+    });
   }
 
   /** Overwrites all keys and sessions. */
@@ -188,7 +195,7 @@ export class OwnerKeys {
    */
   async current(owner: string): Promise<OwnerPublicKey> {
     const found = await this.#options.findAccount(owner);
-    const [newest] = this.#loadKeys(owner);
+    const [newest] = await this.#loadKeys(owner);
     // Memories are sealed while the ledger is away, too.
     if (found.kind === "unavailable" && newest !== undefined) return newest;
     if (found.kind !== "ok") {
@@ -240,7 +247,8 @@ export class OwnerKeys {
    * memory was opened with: everybody can encrypt a key for an owner.
    */
   async adopt(owner: string, id: string): Promise<void> {
-    if (this.#loadKeys(owner).some((key) => key.id === id)) return;
+    const kept = await this.#loadKeys(owner);
+    if (kept.some((key) => key.id === id)) return;
     const opened = this.#opened.get(formatName(owner, id));
     if (opened === undefined) return;
     const { encrypted, publicKey } = opened;
@@ -284,7 +292,7 @@ export class OwnerKeys {
     owner: string,
     { id, encrypted }: Pick<KeptOwnerKey, "id" | "encrypted">,
   ): Promise<OpenFailure | undefined> {
-    const kept = this.#loadKeys(owner);
+    const kept = await this.#loadKeys(owner);
     const key = kept.find((one) => one.id === id);
     if (key?.link !== undefined) {
       const { newerId, wrapped } = key.link;
@@ -369,7 +377,7 @@ export class OwnerKeys {
 
   /** Wraps an older key under the newest one, where both are open. */
   async #link(owner: string, older: DatedKey): Promise<void> {
-    const [newest] = this.#loadKeys(owner);
+    const [newest] = await this.#loadKeys(owner);
     if (newest === undefined || newest.id === older.id) return;
     if (older.link?.newerId === newest.id) return;
     const newer = this.#copyKeyPair(owner, newest.id);
@@ -395,25 +403,27 @@ export class OwnerKeys {
   }
 
   async #put(owner: string, key: KeptOwnerKey): Promise<void> {
-    this.#kept.delete(owner);
     try {
       await this.#options.store.putOwnerKey(owner, key);
     } finally {
-      // A call in the meantime has cached the keys from before this write.
-      this.#kept.delete(owner);
+      this.#kept.drop(owner);
     }
   }
 
-  #loadKeys(owner: string): readonly DatedKey[] {
+  async #loadKeys(owner: string): Promise<readonly DatedKey[]> {
     const known = this.#kept.get(owner);
     if (known !== undefined) return known;
-    const keys = this.#options.store.ownerKeys(owner).flatMap(datedKey)
-      .sort((left, right) =>
+    return await this.#kept.read(owner, async (reading) => {
+      const kept = await this.#options.store.ownerKeys(owner);
+      const keys = kept.flatMap(datedKey).sort((left, right) =>
         Number((right.accessCounter ?? 0n) - (left.accessCounter ?? 0n)) ||
         right.madeAtMs - left.madeAtMs
       );
-    this.#kept.set(owner, keys);
-    return keys;
+      // One was put meanwhile, which these may lack.
+      if (reading.isDropped) return await this.#loadKeys(owner);
+      this.#kept.keep(reading, keys);
+      return keys;
+    });
   }
 
   #keepOpen(

@@ -6,18 +6,23 @@
  * older root keys are wrapped by the new master key, so that the old master key
  * can be removed after one start.
  *
+ * Several relayers may have the same root keys. One that starts with a new
+ * master key makes a root key that the others learn when they meet what it has
+ * sealed: they need that master key by then, after their own.
+ *
  * @module
  */
 
 import { hkdfSync, randomBytes } from "node:crypto";
 import { findMasterKey, type MasterKey } from "../../shared/master_keys.ts";
+import { describeError } from "../../shared/settled.ts";
 import {
   KEY_BYTES,
   openEnvelope,
   readEnvelope,
   sealEnvelope,
 } from "./envelope.ts";
-import type { KeyDatabase, WrappedRoot } from "./key_database.ts";
+import type { KeyRows, WrappedRoot } from "./key_rows.ts";
 
 /** What a derived key is for. */
 export type KeyPurpose = "data key" | "index" | "digest";
@@ -34,41 +39,57 @@ const SALT = "tercet relayer vault 1";
 
 /** The root keys of a vault, opened. */
 export class RootKeys {
-  readonly #keys: readonly RootKey[];
+  readonly #rows: KeyRows;
+  /** What opens root keys of later; empty where this process alone makes any. */
+  readonly #masters: readonly MasterKey[];
+  readonly #keys: RootKey[];
   readonly #current: RootKey;
+  /** Reads root keys for all who miss one. */
+  #learning: Promise<string | undefined> | undefined;
 
-  private constructor(keys: readonly RootKey[], current: RootKey) {
-    this.#keys = keys;
-    this.#current = current;
+  private constructor(
+    rows: KeyRows,
+    parts: {
+      readonly masters: readonly MasterKey[];
+      readonly keys: RootKey[];
+      readonly current: RootKey;
+    },
+  ) {
+    this.#rows = rows;
+    this.#masters = parts.masters;
+    this.#keys = parts.keys;
+    this.#current = parts.current;
   }
 
   /**
-   * Opens the root keys of a database; makes one for a new master key.
+   * Opens the root keys; makes one for a new master key.
    *
-   * @param masters the current one first
+   * @param masters the current one first; they stay the caller's
    * @throws {Error} when one cannot be opened
    */
   static async open(
-    database: KeyDatabase,
+    rows: KeyRows,
     masters: readonly MasterKey[],
   ): Promise<RootKeys> {
     const [currentMaster] = masters;
     if (currentMaster === undefined) {
       throw new RangeError("Cannot open the vault: there is no master key");
     }
-    const there = database.roots();
-    const keys: RootKey[] = [];
-    try {
-      for (const root of there) keys.push(openRoot(root, masters));
+    let keys: RootKey[] = [];
+    const plan = (there: readonly WrappedRoot[]): readonly WrappedRoot[] => {
+      for (const { secret } of keys.splice(0)) secret.fill(0);
+      keys = openRoots(there, { masters, place: rows.place });
       const isNew = !keys.some(({ masterId }) => masterId === currentMaster.id);
       if (isNew) keys.push(newRoot(currentMaster));
       const needsWrapping = isNew ||
         there.some(({ wrapped }) => readMasterId(wrapped) !== currentMaster.id);
-      if (needsWrapping) {
-        await database.putRoots(
-          keys.map((key) => wrapRoot(key, currentMaster)),
-        );
-      }
+      return needsWrapping
+        ? keys.map((key) => wrapRoot(key, currentMaster))
+        : [];
+    };
+    try {
+      // Nothing is written where nothing has to be.
+      if (plan(await rows.roots()).length > 0) await rows.changeRoots(plan);
     } catch (error) {
       for (const { secret } of keys) secret.fill(0);
       throw error;
@@ -79,7 +100,60 @@ export class RootKeys {
     if (current === undefined) {
       throw new Error("Cannot open the vault: it has no root key");
     }
-    return new RootKeys(keys, current);
+    const kept = rows.maxAgeMs === Infinity
+      ? []
+      : masters.map((key) => ({ ...key, secret: key.secret.slice() }));
+    return new RootKeys(rows, { masters: kept, keys, current });
+  }
+
+  /** Whether there is a root key of this id. */
+  has(rootId: string): boolean {
+    return this.#keys.some(({ id }) => id === rootId);
+  }
+
+  /**
+   * Looks for a root key that another relayer has made since.
+   *
+   * @returns undefined when it is there now; `none` when there is none of this
+   * id; else why it does not open
+   */
+  async learn(
+    rootId: string,
+  ): Promise<
+    undefined | { readonly kind: "none" } | {
+      readonly kind: "locked";
+      readonly reason: string;
+    }
+  > {
+    if (this.#masters.length === 0) return { kind: "none" };
+    for (let tries = 0; tries < 2; tries++) {
+      // The second look has begun after this call, as the first may not have.
+      const reason = await (this.#learning ??= this.#readNew().finally(() =>
+        this.#learning = undefined
+      ));
+      if (this.has(rootId)) {
+        return undefined;
+      }
+      if (reason !== undefined) {
+        return { kind: "locked", reason };
+      }
+    }
+    return { kind: "none" };
+  }
+
+  /** Opens root keys that were added; returns why one does not open. */
+  async #readNew(): Promise<string | undefined> {
+    const { place } = this.#rows;
+    let reason: string | undefined;
+    for (const root of await this.#rows.roots()) {
+      if (this.has(root.id)) continue;
+      try {
+        this.#keys.push(openRoot(root, { masters: this.#masters, place }));
+      } catch (error) {
+        reason = describeError(error);
+      }
+    }
+    return reason;
   }
 
   /** The id of the root key that seals. */
@@ -111,7 +185,23 @@ export class RootKeys {
 
   /** Overwrites all root keys. */
   wipe(): void {
+    for (const { secret } of this.#masters) secret.fill(0);
     for (const { secret } of this.#keys) secret.fill(0);
+  }
+}
+
+/** Opens root keys, all of them or none. */
+function openRoots(
+  there: readonly WrappedRoot[],
+  of: { readonly masters: readonly MasterKey[]; readonly place: string },
+): RootKey[] {
+  const keys: RootKey[] = [];
+  try {
+    for (const root of there) keys.push(openRoot(root, of));
+    return keys;
+  } catch (error) {
+    for (const { secret } of keys) secret.fill(0);
+    throw error;
   }
 }
 
@@ -138,12 +228,15 @@ function wrapRoot(
 
 function openRoot(
   { id, masterId, wrapped }: WrappedRoot,
-  masters: readonly MasterKey[],
+  { masters, place }: {
+    readonly masters: readonly MasterKey[];
+    readonly place: string;
+  },
 ): RootKey {
   const outcome = readEnvelope(wrapped);
   if (outcome.kind !== "ok" || outcome.head.kind !== "root_key") {
     throw new Error(
-      `Cannot open the vault: the root key "${id}" in "keys.db" is ` +
+      `Cannot open the vault: the root key "${id}" in ${place} is ` +
         (outcome.kind === "unknown" ? "of a later program" : "damaged"),
     );
   }
@@ -151,7 +244,7 @@ function openRoot(
   const master = findMasterKey(masters, head.keyId);
   if (master === undefined) {
     throw new Error(
-      `Cannot open the vault: "keys.db" needs the master key "${head.keyId}", ` +
+      `Cannot open the vault: ${place} needs the master key "${head.keyId}", ` +
         "which is not among those given; add it after the current one",
     );
   }
@@ -161,7 +254,7 @@ function openRoot(
   });
   if (secret?.length !== KEY_BYTES) {
     throw new Error(
-      `Cannot open the vault: the root key "${id}" in "keys.db" is damaged`,
+      `Cannot open the vault: the root key "${id}" in ${place} is damaged`,
     );
   }
   return { id, masterId, secret };

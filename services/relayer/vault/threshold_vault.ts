@@ -10,6 +10,7 @@
 
 import {
   KEY_BYTES,
+  keyIdOfBlob,
   readEnvelope,
   readOwnerKeyBlob,
   writeOwnerKeyBlob,
@@ -90,7 +91,7 @@ export class ThresholdVault implements RelayerVault {
     const { keyId } = opened;
     const plaintext = encodeContent(opened.value);
     const ownerKey = await this.#ownerKeys.current(owner);
-    const secret = this.#local.deriveSecret(owner, keyId);
+    const secret = await this.#local.deriveSecret(owner, keyId);
     // The local key was destroyed in the meantime: no one can open the bytes.
     if (typeof secret === "string") return bytes;
     const { key, ephemeral } = sealingKeyFor(ownerKey.publicKey, {
@@ -106,6 +107,12 @@ export class ThresholdVault implements RelayerVault {
     } finally {
       key.fill(0);
     }
+  }
+
+  /** Reads the secret of a blob that is opened soon. */
+  async prepare(owner: string, bytes: Uint8Array): Promise<void> {
+    const keyId = keyIdOfBlob(bytes);
+    if (keyId !== undefined) await this.#local.prepareKey(owner, keyId);
   }
 
   /**
@@ -128,14 +135,14 @@ export class ThresholdVault implements RelayerVault {
     const { head, head: { keyId } } = read;
     // Checked first, so that no key server is asked for a destroyed memory.
     const { memorySecret: told } = options;
-    const known = this.#findSecret(owner, keyId, told);
+    const known = await this.#findSecret(owner, keyId, options);
     if (typeof known === "string") return { kind: "failed", why: known };
     known.fill(0);
     const ownerKey = await this.#ownerKeys.open(owner, blob.ownerKey);
     if (ownerKey.kind === "failed") return ownerKey;
     const { id: ownerKeyId, pair } = ownerKey;
     // The memory may have been destroyed in the meantime.
-    const secret = this.#findSecret(owner, keyId, told);
+    const secret = await this.#findSecret(owner, keyId, options);
     if (typeof secret === "string") {
       pair.secret.fill(0);
       return { kind: "failed", why: secret };
@@ -164,24 +171,23 @@ export class ThresholdVault implements RelayerVault {
     }
   }
 
-  #findSecret(
+  async #findSecret(
     owner: string,
     keyId: string,
-    told: Uint8Array | undefined,
-  ): Uint8Array | OpenFailure {
-    const secret = this.#local.deriveSecret(owner, keyId);
+    { memorySecret: told, isCertain }: OpenOptions,
+  ): Promise<Uint8Array | OpenFailure> {
+    const secret = await this.#local.deriveSecret(owner, keyId, { isCertain });
     return secret === "key_gone" && told?.length === KEY_BYTES
       ? told.slice()
       : secret;
   }
 
   /** The memory's secret, which opens nothing without its owner's key. */
-  // deno-lint-ignore require-await -- a throw becomes a rejection
   async memorySecret(
     owner: string,
     keyId: string,
   ): Promise<Uint8Array | undefined> {
-    const secret = this.#local.deriveSecret(owner, keyId);
+    const secret = await this.#local.deriveSecret(owner, keyId);
     return typeof secret === "string" ? undefined : secret;
   }
 

@@ -111,8 +111,20 @@ export interface PartPlace {
   readonly part: number;
 }
 
+/** How sure a vault has to be that a key still exists. */
+export interface CertainOption {
+  /**
+   * Whether the key is read from where it is kept. Otherwise a vault may go by
+   * what it read less than a second ago, though another relayer has destroyed
+   * the key since.
+   *
+   * @default {false}
+   */
+  readonly isCertain?: boolean | undefined;
+}
+
 /** Options of {@linkcode RelayerVault.open}. */
-export interface OpenOptions {
+export interface OpenOptions extends CertainOption {
   /**
    * Lets other work run between decrypting a long blob and decoding it.
    *
@@ -153,6 +165,11 @@ export interface RelayerVault {
    * already or do not open.
    */
   protect(owner: string, bytes: Uint8Array): Promise<Uint8Array>;
+  /**
+   * Gets the key of a blob ready that is opened within the second. Where keys
+   * are read over a network, those of several blobs are read together.
+   */
+  prepare(owner: string, bytes: Uint8Array): Promise<void>;
   /** Opens a blob. */
   open(
     owner: string,

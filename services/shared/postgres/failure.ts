@@ -75,6 +75,22 @@ export function storeFailure(error: unknown): StoreFailedError {
 }
 
 /**
+ * Runs what uses the database; all that it throws is an error of the store, but
+ * for faults of the program.
+ *
+ * @throws {StoreFailedError} when the database fails or refuses a statement
+ */
+export async function asStore<Answer>(
+  use: () => Promise<Answer>,
+): Promise<Answer> {
+  try {
+    return await use();
+  } catch (error) {
+    throw sqlState(error) === undefined ? error : storeFailure(error);
+  }
+}
+
+/**
  * Whether a notice says that a commit may not be on the standby: its wait was
  * canceled, or the server stopped meanwhile. The notice is the only sign, as
  * the answer to the commit is that of a success.

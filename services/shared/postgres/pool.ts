@@ -80,6 +80,25 @@ export function openPool(options: PoolOptions): Pool {
   return new SessionPool(options);
 }
 
+/** Has the transaction's commit wait for the disk, whatever the pool's do. */
+export const ON_DISK: Statement = {
+  sql: "SELECT set_config('synchronous_commit', 'on', true) " +
+    "WHERE current_setting('synchronous_commit') = 'off'",
+};
+
+/**
+ * Runs statements as one transaction, in one round trip; it is on disk when
+ * this resolves, also where the pool's other commits do not wait for that.
+ *
+ * @returns their rows
+ */
+export async function commitToDisk(
+  pool: Pool,
+  statements: readonly Statement[],
+): Promise<readonly Rows[]> {
+  return (await pool.batch([ON_DISK, ...statements])).slice(1);
+}
+
 /** Something that waits for a connection. */
 interface Job {
   /** Whether the connection is for it alone. */

@@ -7,7 +7,8 @@ import {
 } from "../../../tests/support/postgres_server.ts";
 import { serviceTest } from "../../../tests/support/services.ts";
 import { StoreFailedError } from "../store_failed.ts";
-import type { Pool, PoolOptions } from "./pool.ts";
+import type { Rows } from "./session.ts";
+import { commitToDisk, type Pool, type PoolOptions } from "./pool.ts";
 
 const server = sharedPostgres();
 
@@ -270,3 +271,22 @@ serviceTest(["postgres", "pgbouncer"], {
     }
   },
 });
+
+for (const prepare of [true, false]) {
+  serviceTest(["postgres"], {
+    name:
+      `commitToDisk() waits for the disk where the pool does not, when prepare is ${prepare}`,
+    fn: () =>
+      withPool(async (pool, schema) => {
+        const asked = { sql: "SELECT current_setting('synchronous_commit')" };
+        const put = { sql: `INSERT INTO ${schema}.a VALUES($1::int)` };
+        const [written, [row]] = await commitToDisk(pool, [
+          { ...put, parameters: [1] },
+          asked,
+        ]) as [Rows, Rows];
+        assertEquals([written.count, row], [1, { current_setting: "on" }]);
+        const [[other]] = await pool.batch([asked]) as [Rows];
+        assertEquals(other, { current_setting: "off" });
+      }, { prepare, settings: { synchronous_commit: "off" } }),
+  });
+}

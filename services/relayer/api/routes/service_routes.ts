@@ -128,7 +128,7 @@ export function serviceRoutes(parts: RelayerParts): readonly OpenRoute[] {
         answer: serviceAnswer("Config"),
         means: "The deployment",
       },
-      answer: () =>
+      answer: async () =>
         ok({
           packageId: parts.ledger.packageId,
           registryId: parts.registryId,
@@ -137,7 +137,7 @@ export function serviceRoutes(parts: RelayerParts): readonly OpenRoute[] {
           suiTransport: parts.ledgerRpcUrl && "jsonrpc",
           rateLimitDisabled: parts.isRateLimitDisabled,
           ...describeKeyServers(parts),
-          receiptKeys: parts.receipts.keys,
+          receiptKeys: await parts.receipts.keys(),
         }),
     },
   ];

@@ -118,7 +118,7 @@ export function openTestRelayer(
     vault,
     sessions: undefined,
     receipts: {
-      keys: [],
+      keys: () => Promise.resolve([]),
       sign: ({ kind, owner, namespace, count, timeMs, ...statement }) => ({
         version: 1,
         ...{ kind, owner, namespace, count, time_ms: timeMs },

@@ -11,6 +11,8 @@ import type { BlobStore } from "../blob_store.ts";
 export interface BlobStoreCase {
   /** The store's name in test titles. */
   readonly name: string;
+  /** Registers a test. @default {Deno.test} */
+  readonly test?: ((definition: Deno.TestDefinition) => void) | undefined;
   /** Whether the store can remove blobs. */
   readonly removes: boolean;
   /** Opens an empty store, passes it to a function, and closes it. */
@@ -21,9 +23,11 @@ export interface BlobStoreCase {
 
 /** Registers the tests. */
 export function testBlobStore(
-  { name, removes, withStore }: BlobStoreCase,
+  { name, test = Deno.test, removes, withStore }: BlobStoreCase,
 ): void {
-  Deno.test(`${name} gives the bytes that were put`, async () => {
+  const add = (name: string, fn: () => Promise<void>): void =>
+    test({ name, fn });
+  add(`${name} gives the bytes that were put`, async () => {
     await withStore(async (store) => {
       for (const length of [0, 1, 1_000, 300_000]) {
         const bytes = Uint8Array.from({ length }, (_, at) => at * 31 % 251);
@@ -33,28 +37,31 @@ export function testBlobStore(
     });
   });
 
-  Deno.test(`${name} never tells that a blob is gone that is there`, async () => {
+  add(`${name} never tells that a blob is gone that is there`, async () => {
     await withStore(async (store) => {
       const blobId = await store.put(new TextEncoder().encode("there"));
       assertEquals(await store.isGone(blobId), false);
     });
   });
 
-  Deno.test(`${name} has one blob for the same bytes, and others for others`, async () => {
-    await withStore(async (store) => {
-      const bytes = new TextEncoder().encode("the same");
-      const ids = await Promise.all([
-        store.put(bytes),
-        store.put(bytes.slice()),
-        store.put(bytes),
-      ]);
-      assertEquals(new Set(ids).size, 1);
-      assertEquals(await store.put(bytes), ids[0]);
-      assertNotEquals(await store.put(new Uint8Array([1])), ids[0]);
-    });
-  });
+  add(
+    `${name} has one blob for the same bytes, and others for others`,
+    async () => {
+      await withStore(async (store) => {
+        const bytes = new TextEncoder().encode("the same");
+        const ids = await Promise.all([
+          store.put(bytes),
+          store.put(bytes.slice()),
+          store.put(bytes),
+        ]);
+        assertEquals(new Set(ids).size, 1);
+        assertEquals(await store.put(bytes), ids[0]);
+        assertNotEquals(await store.put(new Uint8Array([1])), ids[0]);
+      });
+    },
+  );
 
-  Deno.test(`${name} says that there is no such blob`, async () => {
+  add(`${name} says that there is no such blob`, async () => {
     await withStore(async (store) => {
       const ids = [
         "A".repeat(43),
@@ -69,7 +76,7 @@ export function testBlobStore(
     });
   });
 
-  Deno.test(`${name} takes many at once`, async () => {
+  add(`${name} takes many at once`, async () => {
     await withStore(async (store) => {
       const all = Array.from(
         { length: 100 },
@@ -81,7 +88,7 @@ export function testBlobStore(
     });
   });
 
-  Deno.test(`${name} ${removes ? "removes a blob" : "removes none"}`, async () => {
+  add(`${name} ${removes ? "removes a blob" : "removes none"}`, async () => {
     await withStore(async (store) => {
       const blobId = await store.put(new Uint8Array([1, 2, 3]));
       assertEquals(await store.remove(blobId), removes);

@@ -36,10 +36,20 @@ export class FakeVault {
     return { keyId, bytes: encoded({ owner, keyId, content }) };
   }
 
+  /** Ids of memories whose keys were asked for, and that were opened. */
+  readonly calls: string[] = [];
+
+  /** Notes the memory. */
+  prepare(_owner: string, bytes: Uint8Array): Promise<void> {
+    this.calls.push(`prepare ${parseSealed(bytes)?.content.id}`);
+    return Promise.resolve();
+  }
+
   /** Opens a blob. */
   async open(owner: string, bytes: Uint8Array): Promise<OpenedBlob> {
     const sealed = parseSealed(bytes);
     if (sealed === undefined) return { kind: "failed", why: "damaged" };
+    this.calls.push(`open ${sealed.content.id}`);
     await this.beforeOpen(sealed.content.id);
     const why = this.failures.get(sealed.content.id);
     if (why !== undefined) return { kind: "failed", why };

@@ -21,6 +21,7 @@ import {
 import { FakeClock } from "../../../../tests/support/fake_clock.ts";
 import { RecordingLogger } from "../../../../tests/support/recording_logger.ts";
 import { DirectKeyOpening } from "../key_opening.ts";
+import type { OpenKeyRows } from "../key_rows.ts";
 import { LocalVault } from "../local_vault.ts";
 import { OwnerKeys } from "../owner_keys.ts";
 import type { BlobContent, SealedBlob } from "../vault.ts";
@@ -28,6 +29,21 @@ import { ThresholdVault } from "../threshold_vault.ts";
 
 const PACKAGE = `0x${"5a".repeat(32)}`;
 const ACCOUNT = `0x${"ac".repeat(32)}`;
+
+/** Options of {@linkcode ThresholdWorld.with}. */
+interface WorldOptions {
+  /** Most owners whose keys are kept opened. @default as in production */
+  readonly maxOwners?: number | undefined;
+  /** Opens the wrapped keys. @default the file `keys.db` */
+  readonly openRows?: OpenKeyRows | undefined;
+}
+
+/** A vault and its parts. */
+interface WorldVault {
+  readonly vault: ThresholdVault;
+  readonly keys: OwnerKeys;
+  readonly local: LocalVault;
+}
 
 /** A vault, its key servers, and one delegate. */
 export class ThresholdWorld {
@@ -52,16 +68,13 @@ export class ThresholdWorld {
   /** The requests for keys that the key servers received. */
   readonly questions: KeyQuestion[] = [];
   readonly #dataFolder: string;
-  readonly #maxOwners: number | undefined;
-  #opened: {
-    readonly vault: ThresholdVault;
-    readonly keys: OwnerKeys;
-    readonly local: LocalVault;
-  };
+  readonly #options: WorldOptions;
+  readonly #others: WorldVault[] = [];
+  #opened: WorldVault;
 
-  private constructor(dataFolder: string, maxOwners: number | undefined) {
+  private constructor(dataFolder: string, options: WorldOptions) {
     this.#dataFolder = dataFolder;
-    this.#maxOwners = maxOwners;
+    this.#options = options;
     this.servers = new TestKeyServers({
       packageId: PACKAGE,
       count: 4,
@@ -78,14 +91,15 @@ export class ThresholdWorld {
   /** Starts a world, runs `use`, stops the vault and removes the folder. */
   static async with(
     use: (world: ThresholdWorld) => Promise<void>,
-    { maxOwners }: { readonly maxOwners?: number | undefined } = {},
+    options: WorldOptions = {},
   ): Promise<void> {
     const folder = await Deno.makeTempDir({ prefix: "relayer_threshold_" });
-    const world = new ThresholdWorld(folder, maxOwners);
+    const world = new ThresholdWorld(folder, options);
     try {
       await world.vault.start();
       await use(world);
     } finally {
+      for (const { vault } of world.#others) await vault.stop();
       await world.vault.stop();
       await Deno.remove(folder, { recursive: true });
     }
@@ -124,12 +138,23 @@ export class ThresholdWorld {
     await this.vault.start();
   }
 
+  /** Starts the vault of another relayer, where several have the same rows. */
+  async another(): Promise<WorldVault> {
+    const other = this.#make();
+    this.#others.push(other);
+    await other.vault.start();
+    return other;
+  }
+
   /**
    * Makes a local vault for the same folder; the present one must be stopped.
    */
   local(): LocalVault {
     const { clock, logger } = this;
-    return new LocalVault({ dataFolder: this.#dataFolder, clock, logger });
+    return new LocalVault({
+      ...{ dataFolder: this.#dataFolder, clock, logger },
+      openRows: this.#options.openRows,
+    });
   }
 
   /** A delegate's address and its session, as a header. */
@@ -166,11 +191,7 @@ export class ThresholdWorld {
     return address;
   }
 
-  #make(): {
-    readonly vault: ThresholdVault;
-    readonly keys: OwnerKeys;
-    readonly local: LocalVault;
-  } {
+  #make(): WorldVault {
     const { clock, logger } = this;
     const local = this.local();
     const keys = new OwnerKeys({
@@ -196,7 +217,7 @@ export class ThresholdWorld {
       },
       clock,
       logger,
-      maxOwners: this.#maxOwners,
+      maxOwners: this.#options.maxOwners,
     });
     return {
       vault: new ThresholdVault({ local, ownerKeys: keys }),
