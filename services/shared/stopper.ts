@@ -187,7 +187,7 @@ export class Stopper {
     action: () => void | Promise<void>,
     { deadlineMs, overrunMs = OVERRUN_MS }: {
       readonly deadlineMs: number;
-      readonly overrunMs?: number;
+      readonly overrunMs?: number | undefined;
     },
   ): Promise<Waited> {
     const { clock, logger } = this.#options;
