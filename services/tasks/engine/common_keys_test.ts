@@ -6,11 +6,11 @@ import { MasterKeys, SealingKey } from "../secrets/master_keys.ts";
 import type { Store } from "../store/store.ts";
 import { createMemoryStore } from "../store/testing/memory_store.ts";
 import { cursorKey, MasterKeyWatch } from "./common_keys.ts";
-import { Instances } from "./instances.ts";
+import { Instances } from "../../shared/instances.ts";
 import { Notices } from "./notices.ts";
 import { REGISTRY } from "./repositories.ts";
 import { slowCommits } from "./testing/intercepted_store.ts";
-import { SteppingClock } from "./testing/stepping_clock.ts";
+import { SteppingClock } from "../../../tests/support/stepping_clock.ts";
 
 Deno.test("cursorKey() gives one key to all instances, also to first starts at once", async () => {
   const clock = new SteppingClock();
@@ -63,7 +63,13 @@ function openWatches() {
   ): MasterKeyWatch => {
     const own = createMemoryStore({ clock, besides: store });
     const newId = (): string => instanceId;
-    const instances = new Instances({ store: own, clock, newId, logger });
+    const instances = new Instances({
+      store: own,
+      duties: [],
+      clock,
+      newId,
+      logger,
+    });
     return new MasterKeyWatch({
       parts: {
         store: {

@@ -4,7 +4,7 @@ import type { Store } from "../store/store.ts";
 import { createMemoryStore } from "../store/testing/memory_store.ts";
 import { crashingStore, NO_TROUBLE } from "./testing/crashing_store.ts";
 import { MachineClock } from "./testing/machine_clock.ts";
-import { SteppingClock } from "./testing/stepping_clock.ts";
+import { SteppingClock } from "../../../tests/support/stepping_clock.ts";
 
 const SCOPE = {
   tenantId: "ten_1",

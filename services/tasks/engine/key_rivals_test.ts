@@ -3,7 +3,7 @@ import { createMemoryStore } from "../store/testing/memory_store.ts";
 import { createTasks } from "./testing/create_tasks.ts";
 import { interceptStore, slowCommits } from "./testing/intercepted_store.ts";
 import { sampleDefinition } from "./testing/samples.ts";
-import { SteppingClock } from "./testing/stepping_clock.ts";
+import { SteppingClock } from "../../../tests/support/stepping_clock.ts";
 import {
   openTestEngine,
   OWNER,

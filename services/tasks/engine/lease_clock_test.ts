@@ -2,7 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import type { WorkerDefinition } from "../domain/records.ts";
 import { ClockWatch, LeaseClock } from "./lease_clock.ts";
 import { interceptStore } from "./testing/intercepted_store.ts";
-import { SteppingClock } from "./testing/stepping_clock.ts";
+import { SteppingClock } from "../../../tests/support/stepping_clock.ts";
 import {
   openTestEngine,
   TENANT_ID,

@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import type { Timer } from "../../shared/clock.ts";
 import { countedTimers, MachineClock } from "./testing/machine_clock.ts";
-import { SteppingClock } from "./testing/stepping_clock.ts";
+import { SteppingClock } from "../../../tests/support/stepping_clock.ts";
 
 Deno.test("MachineClock fires what became due during a stall after it, unless that is cancelled", async () => {
   const time = new SteppingClock();

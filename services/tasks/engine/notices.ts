@@ -7,7 +7,7 @@
 
 import type { Notice } from "../store/instances.ts";
 import type { Store } from "../store/store.ts";
-import type { Instances } from "./instances.ts";
+import type { Instances } from "../../shared/instances.ts";
 
 /** A kind of notices. */
 type NoticeKind = Notice["kind"];

@@ -13,7 +13,8 @@ import { RuleCache } from "../domain/rules.ts";
 import { type Calendars, NO_CALENDARS } from "../domain/schedule.ts";
 import type { RepeatRule } from "../domain/task.ts";
 import type { Store } from "../store/store.ts";
-import { Instances } from "./instances.ts";
+import { Instances } from "../../shared/instances.ts";
+import { DUTIES, type DutyName } from "./maintainer.ts";
 import { Notices } from "./notices.ts";
 import { RecordCache } from "./record_cache.ts";
 import type { RecordRepository } from "./record_repository.ts";
@@ -46,7 +47,7 @@ export interface EngineParts extends WriteParts {
   /** Returns a random number from 0 to before 1. */
   readonly random: () => number;
   /** This instance of the service among those that share the store. */
-  readonly instances: Instances;
+  readonly instances: Instances<DutyName>;
   /** What this instance tells the others. */
   readonly notices: Notices;
   /** Logs faults. */
@@ -88,7 +89,7 @@ export function openParts(options: PartsOptions): EngineParts {
   const repositories = openRepositories({ cache, store });
   const findTenant = (tenantId: string): MaybePromise<Tenant | undefined> =>
     repositories.tenants.get(REGISTRY, tenantOfInternal(tenantId) ?? tenantId);
-  const instances = new Instances(options);
+  const instances = new Instances({ ...options, duties: DUTIES });
   const limitsOfTenant = (tenant: Tenant | undefined): PlanLimits =>
     limitsOfPlan(tenant?.plan ?? "");
   return {

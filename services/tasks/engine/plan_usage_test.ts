@@ -5,7 +5,7 @@ import type { Store } from "../store/store.ts";
 import { ActiveTasks, UsageCounter, usagePeriod } from "./plan_usage.ts";
 import { interceptStore } from "./testing/intercepted_store.ts";
 import { openTestEngine, TENANT_ID } from "./testing/test_engine.ts";
-import { SteppingClock } from "./testing/stepping_clock.ts";
+import { SteppingClock } from "../../../tests/support/stepping_clock.ts";
 
 Deno.test("ActiveTasks.reserve() counts the store once and follows changes from then on", async () => {
   const { engine, store, clock, worker, task } = await openTestEngine();

@@ -4,7 +4,7 @@ import type { Task } from "../domain/task.ts";
 import { withCommit, withReads } from "../store/wrapped_store.ts";
 import { createMemoryStore } from "../store/testing/memory_store.ts";
 import { nextStartMs } from "./rates.ts";
-import { SteppingClock } from "./testing/stepping_clock.ts";
+import { SteppingClock } from "../../../tests/support/stepping_clock.ts";
 import {
   openTestEngine,
   TENANT_ID,

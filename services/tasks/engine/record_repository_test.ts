@@ -5,7 +5,7 @@ import { RecordCache } from "./record_cache.ts";
 import { RecordRepository } from "./record_repository.ts";
 import { REGISTRY } from "./repositories.ts";
 import { openTestEngine } from "./testing/test_engine.ts";
-import { SteppingClock } from "./testing/stepping_clock.ts";
+import { SteppingClock } from "../../../tests/support/stepping_clock.ts";
 
 interface Thing {
   readonly tenantId: string;

@@ -9,7 +9,7 @@
 import { BEAT_EVERY_MS } from "../../shared/members.ts";
 import type { Task } from "../domain/task.ts";
 import type { TaskChanges } from "./changes.ts";
-import type { Instances } from "./instances.ts";
+import type { Instances } from "../../shared/instances.ts";
 import { Maintainer, type MaintainerParts } from "./maintainer.ts";
 
 /**

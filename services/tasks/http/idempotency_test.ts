@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { FakeClock } from "../../../tests/support/fake_clock.ts";
-import { SteppingClock } from "../engine/testing/stepping_clock.ts";
+import { SteppingClock } from "../../../tests/support/stepping_clock.ts";
 import { sha256 } from "../store/digest.ts";
 import { createMemoryStore } from "../store/testing/memory_store.ts";
 import {

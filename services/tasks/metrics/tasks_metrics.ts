@@ -22,7 +22,7 @@ import type { Part } from "../../shared/stopper.ts";
 import type { Logger } from "../../shared/logger.ts";
 import type { PushOutcome } from "../delivery/push_answer.ts";
 import type { PushCaller } from "../delivery/push_call.ts";
-import type { Instances } from "../engine/instances.ts";
+import type { Instances } from "../../shared/instances.ts";
 import type { Store } from "../store/store.ts";
 import type { DatabaseHealth } from "../store/postgres/database_health.ts";
 import { DatabaseMetrics } from "./database_metrics.ts";

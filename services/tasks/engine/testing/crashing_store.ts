@@ -20,7 +20,7 @@ import {
 } from "../../store/store.ts";
 import { lossyNotices, type NoticeTrouble } from "./lossy_notices.ts";
 import type { MachineClock } from "./machine_clock.ts";
-import type { SteppingClock } from "./stepping_clock.ts";
+import type { SteppingClock } from "../../../../tests/support/stepping_clock.ts";
 
 /** How often each fault happens, as a share of the commits. */
 export interface StoreTrouble {

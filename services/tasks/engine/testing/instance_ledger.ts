@@ -20,7 +20,7 @@ import type {
   Write,
 } from "../../store/store.ts";
 import type { SimulationLedger } from "./simulation_ledger.ts";
-import type { SteppingClock } from "./stepping_clock.ts";
+import type { SteppingClock } from "../../../../tests/support/stepping_clock.ts";
 
 /** After how long the calls of a dead instance have ended, in milliseconds. */
 const TAKEN_OVER_MS = 12_000;

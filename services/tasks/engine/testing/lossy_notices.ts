@@ -9,7 +9,7 @@ import type { SeededRandom } from "../../../../tests/support/seeded_random.ts";
 import type { Notice } from "../../store/instances.ts";
 import type { Store } from "../../store/store.ts";
 import type { MachineClock } from "./machine_clock.ts";
-import type { SteppingClock } from "./stepping_clock.ts";
+import type { SteppingClock } from "../../../../tests/support/stepping_clock.ts";
 
 /** What happens to notices. */
 export interface NoticeTrouble {

@@ -6,7 +6,7 @@
  */
 
 import type { Clock, Timer } from "../../../shared/clock.ts";
-import type { SteppingClock } from "./stepping_clock.ts";
+import type { SteppingClock } from "../../../../tests/support/stepping_clock.ts";
 
 /**
  * A clock that differs from the real time. While it is stalled, as by a SIGSTOP

@@ -15,7 +15,7 @@ import type { SimulationLedger } from "./simulation_ledger.ts";
 import type { SimulationProfile } from "./simulation_profile.ts";
 import type { InstanceLedger } from "./instance_ledger.ts";
 import type { MachineClock } from "./machine_clock.ts";
-import type { SteppingClock } from "./stepping_clock.ts";
+import type { SteppingClock } from "../../../../tests/support/stepping_clock.ts";
 
 /** An answer of a worker. */
 type PushAnswer = Extract<PushOutcome, { readonly kind: "answered" }>;

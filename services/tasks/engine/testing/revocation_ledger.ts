@@ -9,7 +9,7 @@
 import { parseDraft } from "../../domain/history.ts";
 import type { Transaction, TransactionResult } from "../../store/store.ts";
 import type { SimulationLedger } from "./simulation_ledger.ts";
-import type { SteppingClock } from "./stepping_clock.ts";
+import type { SteppingClock } from "../../../../tests/support/stepping_clock.ts";
 
 /** For how long a record may be gone by after its change, in milliseconds. */
 const MAX_LATE_MS = 5_000;

@@ -11,7 +11,7 @@ import type { Store } from "../../store/store.ts";
 import type { Engine } from "../engine.ts";
 import type { SimulationProfile } from "./simulation_profile.ts";
 import { SIMULATED_TENANT_ID, SIMULATED_WORKERS } from "./simulated_workers.ts";
-import type { SteppingClock } from "./stepping_clock.ts";
+import type { SteppingClock } from "../../../../tests/support/stepping_clock.ts";
 
 /** The parts of the simulation that the operator uses. */
 interface OperatorWorld {

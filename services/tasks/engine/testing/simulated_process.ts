@@ -29,7 +29,7 @@ import type { InstanceLedger } from "./instance_ledger.ts";
 import { countedTimers, type MachineClock } from "./machine_clock.ts";
 import { MAX_IN_FLIGHT, type PushReceiver } from "./push_receiver.ts";
 import type { FleetProfile, SimulationProfile } from "./simulation_profile.ts";
-import type { SteppingClock } from "./stepping_clock.ts";
+import type { SteppingClock } from "../../../../tests/support/stepping_clock.ts";
 
 /** The machine of a process, as the process sees it. */
 export interface Host {

@@ -12,7 +12,7 @@ import type { Transaction, TransactionResult } from "../../store/store.ts";
 import type { InboxTables } from "../../store/testing/memory_inbox.ts";
 import { SIMULATED_TENANT_ID, SIMULATED_WORKERS } from "./simulated_workers.ts";
 import type { SimulationLedger } from "./simulation_ledger.ts";
-import type { SteppingClock } from "./stepping_clock.ts";
+import type { SteppingClock } from "../../../../tests/support/stepping_clock.ts";
 
 /** Options of {@linkcode SimulatedSenders}. */
 export interface SendersOptions {

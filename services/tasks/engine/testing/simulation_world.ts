@@ -35,7 +35,7 @@ import {
   type FleetProfile,
   type SimulationProfile,
 } from "./simulation_profile.ts";
-import { SteppingClock } from "./stepping_clock.ts";
+import { SteppingClock } from "../../../../tests/support/stepping_clock.ts";
 
 /** Options of {@linkcode SimulatedWorld}. */
 export interface WorldOptions {

@@ -29,7 +29,7 @@ import { leaseHolder, type LeaseOutcome, type Leases } from "../leases.ts";
 import { type EngineParts, openParts } from "../parts.ts";
 import { createTask } from "./create_tasks.ts";
 import { sampleDefinition, sampleWorker } from "./samples.ts";
-import { SteppingClock } from "./stepping_clock.ts";
+import { SteppingClock } from "../../../../tests/support/stepping_clock.ts";
 
 /** The user who owns the tasks of tests. */
 export const OWNER: Actor = { type: "user", id: "usr_test" };

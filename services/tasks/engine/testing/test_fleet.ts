@@ -8,7 +8,7 @@
 import type { UserMirror } from "../../access/identity_provider.ts";
 import type { Store } from "../../store/store.ts";
 import { createMemoryStore } from "../../store/testing/memory_store.ts";
-import { SteppingClock } from "./stepping_clock.ts";
+import { SteppingClock } from "../../../../tests/support/stepping_clock.ts";
 import {
   openTestPush,
   type TestPush,

@@ -13,7 +13,7 @@ import {
 } from "../../../shared/schema/schema.ts";
 import { boolean, integer, text } from "../../../shared/schema/values.ts";
 import { utcTime } from "../../domain/instant.ts";
-import type { Instances } from "../../engine/instances.ts";
+import type { Instances } from "../../../shared/instances.ts";
 import { json } from "../../http/answer.ts";
 import { type AnyRoute, defineRoute } from "../../http/route.ts";
 import type { ApiParts } from "../api_parts.ts";

@@ -20,7 +20,7 @@ import {
 import { describeError, settle, waitAtMost } from "../../../shared/settled.ts";
 import type { IdentityProvider } from "../../access/identity_provider.ts";
 import type { MasterKeyWatch } from "../../engine/common_keys.ts";
-import type { Instances } from "../../engine/instances.ts";
+import type { Instances } from "../../../shared/instances.ts";
 import type { SecretsWorker } from "../../engine/secrets_worker.ts";
 import { json } from "../../http/answer.ts";
 import { problem } from "../../http/problem_answer.ts";

@@ -11,7 +11,7 @@ import {
 import { databasePath, fileLength } from "./database_file.ts";
 import { FileShrinker } from "./file_shrinker.ts";
 import { withFolder, withStore } from "./testing/open_store.ts";
-import { SteppingClock } from "../../engine/testing/stepping_clock.ts";
+import { SteppingClock } from "../../../../tests/support/stepping_clock.ts";
 import type { WriterRequest } from "./thread_messages.ts";
 
 const MINUTE_MS = 60_000;

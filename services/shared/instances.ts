@@ -11,43 +11,22 @@
  * @module
  */
 
-import { type Clock, steadyClock, type Timer } from "../../shared/clock.ts";
-import type { Logger } from "../../shared/logger.ts";
+import { type Clock, steadyClock, type Timer } from "./clock.ts";
+import type { Logger } from "./logger.ts";
 import {
   BEAT_EVERY_MS,
   type BeatAnswer,
   type Duty,
   FENCED_AFTER_MS,
   type Member,
-} from "../../shared/members.ts";
-import { Periodic } from "../../shared/periodic.ts";
-import { VERSION } from "../../shared/version.ts";
-import type { Notice } from "../store/instances.ts";
-import type { Store } from "../store/store.ts";
-
-/**
- * The background work that one instance at a time does, the most urgent first:
- * when an instance dies, the next beat takes over as much as its fair share.
- * Each of them may be done twice for a moment without harm.
- */
-export const DUTIES = [
-  "recover",
-  "wake",
-  "bulk",
-  "reconcile",
-  "callbacks",
-  "erase",
-  "secrets",
-  "sweep",
-  "audit",
-] as const;
+} from "./members.ts";
+import { Periodic } from "./periodic.ts";
+import { VERSION } from "./version.ts";
+import type { CommonNotice, InstanceStore } from "./instance_store.ts";
 
 /** No instance is judged dead without an answer. */
 const CANNOT_TELL =
   "Cannot tell which instances live: the store did not answer";
-
-/** The name of a duty. */
-export type DutyName = typeof DUTIES[number];
 
 /** What has changed. */
 export type InstanceChange =
@@ -62,10 +41,23 @@ export type InstanceChange =
   /** Others may take over what this instance does; see `isFenced`. */
   | { readonly kind: "fenced" };
 
+/** What knows the members of a store, whatever else its instances tell. */
+interface MemberStore
+  extends Pick<InstanceStore<CommonNotice>, "beat" | "leave" | "tell"> {
+  /** See {@linkcode InstanceStore.onNotice}. */
+  onNotice(listen: (notice: { readonly kind: string }) => void): () => void;
+}
+
 /** Options of {@linkcode Instances}. */
-interface InstancesOptions {
+interface InstancesOptions<DutyName extends string> {
   /** Knows the members. */
-  readonly store: Pick<Store, "beat" | "leave" | "tell" | "onNotice">;
+  readonly store: MemberStore;
+  /**
+   * The background work that one instance at a time does, the most urgent first:
+   * when an instance dies, the next beat takes over as much as its fair share.
+   * Each of them may be done twice for a moment without harm.
+   */
+  readonly duties: readonly DutyName[];
   /** Measures the time between beats. */
   readonly clock: Clock;
   /** Creates the ids of this instance: one each time it joins. */
@@ -81,8 +73,8 @@ interface InstancesOptions {
 }
 
 /** Knows this instance and the others. */
-export class Instances {
-  readonly #options: InstancesOptions;
+export class Instances<DutyName extends string = string> {
+  readonly #options: InstancesOptions<DutyName>;
   /** Measures silence, whatever the time of day is set to. */
   readonly #clock: Clock;
   readonly #beats: Periodic;
@@ -106,7 +98,7 @@ export class Instances {
    * An instance that is apart: until it joins, it counts as the only one, as in
    * a command or a test of one part.
    */
-  constructor(options: InstancesOptions) {
+  constructor(options: InstancesOptions<DutyName>) {
     const { clock, newId, logger } = options;
     this.#options = options;
     this.#clock = steadyClock(clock);
@@ -263,21 +255,21 @@ export class Instances {
   }
 
   /** Asks for the members at once when some may have joined or left. */
-  #heard({ kind }: Notice): void {
+  #heard({ kind }: { readonly kind: string }): void {
     // The store itself says that there was a gap.
     if (kind !== "gap") this.#hasHeardOthers = true;
     if (kind === "members" || kind === "gap") this.#beats.wake();
   }
 
   async #beat(): Promise<void> {
-    const { store, address = "" } = this.#options;
+    const { store, duties, address = "" } = this.#options;
     const sent = ++this.#sent;
     const sentMs = this.#clock.nowMs();
     const answer = await store.beat({
       id: this.#id,
       version: VERSION,
       address,
-      wants: DUTIES,
+      wants: duties,
       sinceLastMs: this.#answeredMs === undefined
         ? undefined
         : sentMs - this.#answeredMs,

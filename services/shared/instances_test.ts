@@ -4,13 +4,55 @@ import {
   assertNotEquals,
   assertRejects,
 } from "@std/assert";
-import { FakeClock } from "../../../tests/support/fake_clock.ts";
-import { RecordingLogger } from "../../../tests/support/recording_logger.ts";
-import { DEAD_AFTER_MS, FENCED_AFTER_MS } from "../../shared/members.ts";
-import type { Store } from "../store/store.ts";
-import { createMemoryStore } from "../store/testing/memory_store.ts";
-import { DUTIES, type InstanceChange, Instances } from "./instances.ts";
-import { SteppingClock } from "./testing/stepping_clock.ts";
+import { FakeClock } from "../../tests/support/fake_clock.ts";
+import { RecordingLogger } from "../../tests/support/recording_logger.ts";
+import type { Clock } from "./clock.ts";
+import { type CommonNotice, OwnMembers } from "./instance_store.ts";
+import { type InstanceChange, Instances } from "./instances.ts";
+import { DEAD_AFTER_MS, FENCED_AFTER_MS } from "./members.ts";
+import { SteppingClock } from "../../tests/support/stepping_clock.ts";
+
+const DUTIES = ["recover", "sweep", "audit", "erase"] as const;
+
+/** What {@linkcode Instances} need of a store. */
+type MemberStore = ConstructorParameters<typeof Instances>[0]["store"];
+
+/** Stores that share members; each hears what the others tell. */
+class SharedMembers {
+  readonly #members: OwnMembers;
+  readonly #clock: Clock;
+  readonly #listeners = new Map<
+    MemberStore,
+    Set<(notice: CommonNotice) => void>
+  >();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+    this.#members = new OwnMembers(clock);
+  }
+
+  open(): MemberStore {
+    const heard = new Set<(notice: CommonNotice) => void>();
+    const store: MemberStore = {
+      beat: (beat) => Promise.resolve(this.#members.beat(beat)),
+      leave: (id) => Promise.resolve(this.#members.leave(id)),
+      tell: (notices) => {
+        this.#clock.setTimer(() => {
+          for (const [one, listeners] of this.#listeners) {
+            if (one === store) continue;
+            for (const listen of listeners) notices.forEach(listen);
+          }
+        }, 0);
+      },
+      onNotice(listen) {
+        heard.add(listen);
+        return () => void heard.delete(listen);
+      },
+    };
+    this.#listeners.set(store, heard);
+    return store;
+  }
+}
 
 interface World {
   readonly clock: SteppingClock;
@@ -28,13 +70,15 @@ interface World {
  */
 function open({ waitMs = 0 }: { readonly waitMs?: number } = {}): World {
   const clock = new SteppingClock();
-  const base = createMemoryStore({ clock, ownTimeMs: () => clock.nowMs() });
+  const members = new SharedMembers(clock);
+  const base = members.open();
   let isBroken = false;
   let ids = 0;
-  const create = (store: Store): Instances =>
+  const create = (store: MemberStore): Instances =>
     new Instances({
       store,
-      clock: store.clock,
+      duties: DUTIES,
+      clock,
       newId: (prefix) => `${prefix}_${++ids}`,
       logger: new RecordingLogger(),
     });
@@ -51,7 +95,7 @@ function open({ waitMs = 0 }: { readonly waitMs?: number } = {}): World {
   return {
     clock,
     one,
-    other: create(createMemoryStore({ clock, besides: base })),
+    other: create(members.open()),
     changes,
     breaks: (value) => isBroken = value,
   };
@@ -75,6 +119,7 @@ Deno.test("Instances.join() makes a member that holds all duties while it is alo
   assert(DUTIES.every((duty) => other.holds(duty) && !one.holds(duty)));
   assertEquals([other.hasOthers, one.isFenced], [false, true]);
   await other.leave();
+  await clock.advance(0);
   assertEquals(clock.pendingTimers, 0);
 });
 
@@ -109,7 +154,8 @@ Deno.test("Instances is fenced when its beats were not answered for so long, bef
 Deno.test("Instances goes on as before after its process stood still, where it is alone", async () => {
   const clock = new FakeClock();
   const alone = new Instances({
-    store: createMemoryStore({ clock }),
+    store: new SharedMembers(clock).open(),
+    duties: DUTIES,
     clock,
     newId: (prefix) => prefix,
     logger: new RecordingLogger(),

@@ -6,7 +6,7 @@
  */
 
 import { setImmediate } from "node:timers";
-import type { Clock, Timer } from "../../../shared/clock.ts";
+import type { Clock, Timer } from "../../services/shared/clock.ts";
 
 interface PendingTimer {
   readonly dueMs: number;
