@@ -9,6 +9,7 @@ import { randomBytes } from "node:crypto";
 import { systemClock } from "../shared/clock.ts";
 import { openDataFolder } from "../shared/data_folder.ts";
 import { parseTrustedProxies } from "../shared/http/client_address.ts";
+import { databaseFaults } from "../shared/postgres/connection.ts";
 import { type CommandIo, processIo } from "../shared/command_line.ts";
 import { type ProgramIo, runProgram } from "../shared/program.ts";
 import {
@@ -27,6 +28,7 @@ import {
   LEDGER_FILE,
   type RelayerSettings,
   relayerSettings,
+  usesDataFolder,
 } from "./settings.ts";
 import { parseMasterKeys } from "../shared/master_keys.ts";
 
@@ -118,7 +120,9 @@ async function addRelayer(
   tools: ServiceTools,
 ): Promise<void> {
   const tracing = await tools.openTracing(settings);
-  await openDataFolder(settings.dataDir, { service: "relayer" });
+  if (usesDataFolder(settings)) {
+    await openDataFolder(settings.dataDir, { service: "relayer" });
+  }
   const { addParts } = await import("./serve.ts");
   addParts(settings, {
     ...{ ...tools, tracing, randomBytes },
@@ -150,7 +154,7 @@ async function addLedger(
 
 /** Returns all faults of the settings as a whole, one sentence each. */
 function settingFaults(settings: RelayerSettings): readonly string[] {
-  const faults: string[] = [];
+  const faults: string[] = [...storageFaults(settings)];
   const { ledgerRpcUrl, ledgerPackageId, publisherUrl, aggregatorUrls } =
     settings;
   if (ledgerRpcUrl !== "" && ledgerPackageId === "") {
@@ -216,6 +220,30 @@ function settingFaults(settings: RelayerSettings): readonly string[] {
   if (settings.serviceCredential !== "") {
     const fault = serviceCredentialFault(settings.serviceCredential);
     if (fault !== undefined) faults.push(`${fault} (SERVICE_CREDENTIAL)`);
+  }
+  return faults;
+}
+
+/** What is wrong with the settings of the storage, as messages. */
+function storageFaults(settings: RelayerSettings): readonly string[] {
+  if (settings.store === "postgres") {
+    const faults = databaseFaults(settings, "relayer");
+    return settings.masterKeys === ""
+      ? [
+        ...faults,
+        "Cannot use STORE=postgres: MASTER_KEYS is empty, and relayers on " +
+        "one database need the same keys",
+      ]
+      : faults;
+  }
+  const faults: string[] = [];
+  if (settings.blobs === "postgres") {
+    faults.push("Cannot use BLOBS=postgres: STORE is sqlite");
+  }
+  if (settings.durability === "replicated") {
+    faults.push(
+      "Cannot use DURABILITY=replicated: STORE is sqlite, which is one file",
+    );
   }
   return faults;
 }

@@ -5,25 +5,22 @@
  * @module
  */
 
-import type { Clock } from "../shared/clock.ts";
-import type { Logger } from "../shared/logger.ts";
-import { tracedFetch } from "../shared/telemetry/traced_http.ts";
-import type { Tracing } from "../shared/telemetry/tracing.ts";
 import type { RelayerParts } from "./api/parts.ts";
-import type { BlobStore } from "./blobs/blob_store.ts";
 import { writeDurableFile } from "../shared/data_file.ts";
-import { FileBlobs } from "./blobs/file_blobs.ts";
-import { HttpBlobs } from "./blobs/http_blobs.ts";
 import type { OpenRpc } from "./ledger/embedded_rpc.ts";
 import { toldKeyServers } from "./ledger/key_server_input.ts";
 import type { Ledger } from "./ledger/ledger.ts";
 import { openLedgerFile } from "./ledger/ledger_file.ts";
+import { LocalCatalog } from "./ledger/local_catalog.ts";
 import { ledgerFaultsTo, openCatalog, openLedger } from "./open_ledger.ts";
-import { withoutSlash } from "./remote/http_call.ts";
 import { ReceiptSigner } from "./receipts/receipt.ts";
-import { LEDGER_FILE, type RelayerSettings } from "./settings.ts";
-import { SqliteStore } from "./store/sqlite/sqlite_store.ts";
+import {
+  LEDGER_FILE,
+  type RelayerSettings,
+  usesDataFolder,
+} from "./settings.ts";
 import { StorageWatch } from "./store/storage_watch.ts";
+import { openStorage, type StorageTools } from "./open_storage.ts";
 import { openVault } from "./open_vault.ts";
 import type { LocalVault } from "./vault/local_vault.ts";
 import type { OwnerSessions } from "./vault/owner_sessions.ts";
@@ -36,7 +33,13 @@ import type { RelayerVault } from "./vault/vault.ts";
 export interface RelayerData extends
   Pick<
     RelayerParts,
-    "store" | "blobs" | "catalog" | "answerRpc" | "receipts" | "keyServers"
+    | "store"
+    | "blobs"
+    | "blobLocks"
+    | "catalog"
+    | "answerRpc"
+    | "receipts"
+    | "keyServers"
   > {
   /** Seals and opens memories, and keeps their keys. */
   readonly vault: RelayerVault;
@@ -59,23 +62,13 @@ export interface RelayerData extends
 }
 
 /** Parts that opening needs. */
-interface OpenDataTools {
-  /** The time. */
-  readonly clock: Clock;
-  /** Logs what goes wrong. */
-  readonly logger: Logger;
+interface OpenDataTools extends StorageTools {
   /**
    * Loads what answers JSON-RPC over the embedded ledger.
    *
    * @default nothing answers it
    */
   readonly loadRpc?: (() => Promise<OpenRpc>) | undefined;
-  /**
-   * Makes spans of calls to the ledger and the blob store.
-   *
-   * @default no spans
-   */
-  readonly tracing?: Tracing | undefined;
 }
 
 /**
@@ -90,30 +83,30 @@ export async function openData(
 ): Promise<RelayerData> {
   const { dataDir } = settings;
   const file = openLedgerFile(`${dataDir}/${LEDGER_FILE}`, clock);
-  const store = new SqliteStore({ dataFolder: dataDir, clock, logger });
-  const blobs = openBlobs(settings, { clock, logger, tracing });
-  const started: { stop(): Promise<void> }[] = [];
+  const started: { stop(): Promise<void> }[] = [{ stop: () => file.close() }];
   const close = async (): Promise<void> => {
     for (const part of started.reverse()) await part.stop();
-    await file.close();
   };
   try {
+    const kept = await openStorage(settings, { clock, logger, tracing });
+    started.push({ stop: () => kept.close() });
+    const { store, blobs, blobLocks } = kept;
     const opened = await openLedger(settings, { file, clock, tracing });
     const { ledger } = opened;
     const keyServers = await toldKeyServers(settings.keyServers);
+    started.push(ledger);
     const { vault, local, sessions } = openVault(settings, {
-      ...{ ledger, keyServers, clock, logger },
+      ...{ ledger, keyServers, clock, logger, openRows: kept.openRows },
     });
+    const folder = usesDataFolder(settings) ? dataDir : undefined;
     const storage = new StorageWatch(
-      () => tryWrite(dataDir, { store, vault: local, clock }),
+      () => tryWrite(folder, { store, vault: local, clock }),
       logger,
     );
-    started.push(ledger);
-    for (const part of [store, vault, blobs]) {
-      await part.start();
-      started.push(part);
-    }
-    const catalog = openCatalog(settings, { file, clock, tracing });
+    await vault.start();
+    started.push(vault);
+    const catalog = openCatalog(settings, { clock, tracing }) ??
+      kept.catalog ?? new LocalCatalog(file);
     const receipts = await ReceiptSigner.open(local, clock);
     const onFault = ledgerFaultsTo({ storage, logger });
     const openRpc = opened.executor && settings.ledgerRpcEnabled
@@ -121,8 +114,8 @@ export async function openData(
       : undefined;
     const answerRpc = opened.executor && openRpc?.({ ...opened, onFault });
     return {
-      ...{ store, vault, local, sessions, receipts, blobs, catalog, ledger },
-      ...{ answerRpc, keyServers, storage, close },
+      ...{ store, vault, local, sessions, receipts, catalog, ledger },
+      ...{ blobs, blobLocks, answerRpc, keyServers, storage, close },
     };
   } catch (error) {
     await close();
@@ -137,19 +130,12 @@ const PROBE_OWNER = "write probe";
 
 /** Writes a file, a key and a row, as storing a memory does, and removes them. */
 async function tryWrite(
-  dataDir: string,
+  folder: string | undefined,
   { store, vault, clock }:
     & Pick<RelayerData, "store" | "vault">
     & Pick<OpenDataTools, "clock">,
 ): Promise<void> {
-  const path = `${dataDir}/write.probe`;
-  try {
-    await writeDurableFile(path, new Uint8Array(PROBE_BYTES));
-  } finally {
-    await Deno.remove(path).catch((error) => {
-      if (!(error instanceof Deno.errors.NotFound)) throw error;
-    });
-  }
+  if (folder !== undefined) await tryWriteFile(folder);
   const nowMs = clock.nowMs();
   const { keyId } = await vault.seal(PROBE_OWNER, {
     id: PROBE_OWNER,
@@ -164,6 +150,17 @@ async function tryWrite(
   // The nonce has already expired: the next sweep removes it.
   const nonce = `${PROBE_OWNER} ${keyId}`;
   await store.commit([{ kind: "nonce", nonce, expiresAtMs: nowMs }]);
+}
+
+async function tryWriteFile(folder: string): Promise<void> {
+  const path = `${folder}/write.probe`;
+  try {
+    await writeDurableFile(path, new Uint8Array(PROBE_BYTES));
+  } finally {
+    await Deno.remove(path).catch((error) => {
+      if (!(error instanceof Deno.errors.NotFound)) throw error;
+    });
+  }
 }
 
 /** Most rows that one step of the sweep removes. */
@@ -196,21 +193,4 @@ export async function removeExpired(
       limit: SWEEP_ROWS,
     });
   } while (removed >= SWEEP_ROWS && !signal.aborted);
-}
-
-function openBlobs(
-  settings: RelayerSettings,
-  { clock, logger, tracing }: OpenDataTools,
-): BlobStore {
-  const { publisherUrl, aggregatorUrls, blobEpochs: epochs } = settings;
-  if (publisherUrl === "") {
-    return new FileBlobs({ folder: `${settings.dataDir}/blobs`, logger });
-  }
-  return new HttpBlobs({
-    publisherUrl: withoutSlash(publisherUrl),
-    aggregatorUrls: aggregatorUrls.map(withoutSlash),
-    epochs,
-    fetch: tracedFetch(fetch, { tracing, peer: "blob store" }),
-    clock,
-  });
 }

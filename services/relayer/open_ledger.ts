@@ -15,7 +15,6 @@ import { FullNodeLedger } from "./ledger/full_node_ledger.ts";
 import { readKeyServers } from "./ledger/key_server_input.ts";
 import type { Ledger } from "./ledger/ledger.ts";
 import type { LedgerFile } from "./ledger/ledger_file.ts";
-import { LocalCatalog } from "./ledger/local_catalog.ts";
 import { LocalLedger } from "./ledger/local_ledger.ts";
 import { RemoteCatalog } from "./ledger/remote_catalog.ts";
 import { TransactionExecutor } from "./ledger/transaction_executor.ts";
@@ -91,15 +90,15 @@ export async function openLedger(
 }
 
 /**
- * Opens the catalogue of blobs: on the remote ledger when there is one and the
- * settings have its credential, else in the ledger's file.
+ * Opens the catalogue of blobs on the remote ledger; undefined when there is
+ * none, or the settings lack its credential.
  */
 export function openCatalog(
   settings: RelayerSettings,
-  { file, clock, tracing }: OpenLedgerTools,
-): BlobCatalog {
+  { clock, tracing }: Omit<OpenLedgerTools, "file">,
+): BlobCatalog | undefined {
   const { ledgerRpcUrl: url, ledgerCredential: credential } = settings;
-  if (url === "" || credential === "") return new LocalCatalog(file);
+  if (url === "" || credential === "") return undefined;
   return new RemoteCatalog({
     ...{ url, credential, clock },
     fetch: tracedFetch(fetch, { tracing, peer: "ledger" }),

@@ -14,6 +14,7 @@ import {
 } from "./ledger/key_server_input.ts";
 import type { Ledger } from "./ledger/ledger.ts";
 import type { RelayerSettings } from "./settings.ts";
+import type { OpenKeyRows } from "./vault/key_rows.ts";
 import { KeyThread } from "./vault/key_thread.ts";
 import { LocalVault } from "./vault/local_vault.ts";
 import { type OwnerAccountOutcome, OwnerKeys } from "./vault/owner_keys.ts";
@@ -27,6 +28,12 @@ interface OpenVaultTools {
   readonly ledger: Ledger;
   /** The key servers of the settings. */
   readonly keyServers: readonly ToldKeyServer[];
+  /**
+   * Opens what keeps wrapped keys.
+   *
+   * @default a file in the data folder
+   */
+  readonly openRows?: OpenKeyRows | undefined;
   /** The time. */
   readonly clock: Clock;
   /** Logs what goes wrong. */
@@ -56,9 +63,10 @@ interface OpenedVault {
  */
 export function openVault(
   settings: RelayerSettings,
-  { ledger, keyServers, clock, logger }: OpenVaultTools,
+  tools: OpenVaultTools,
 ): OpenedVault {
-  const local = openLocalVault(settings, { clock, logger });
+  const { ledger, keyServers, clock, logger } = tools;
+  const local = openLocalVault(settings, tools);
   if (settings.vault === "local") {
     return { vault: local, local, sessions: undefined };
   }
@@ -86,18 +94,21 @@ export function openVault(
 }
 
 /**
- * Makes the vault with keys of the data folder, which must exist; the vault is
- * not started.
+ * Makes the vault with keys of its own; the vault is not started.
  *
  * @throws {Error} when a master key cannot be used
  */
 export function openLocalVault(
   settings: RelayerSettings,
-  { clock, logger }: Pick<OpenVaultTools, "clock" | "logger">,
+  { openRows, clock, logger }: Pick<
+    OpenVaultTools,
+    "openRows" | "clock" | "logger"
+  >,
 ): LocalVault {
   return new LocalVault({
     dataFolder: settings.dataDir,
     masterKeys: loadMasterKeys(settings),
+    openRows,
     clock,
     logger,
   });

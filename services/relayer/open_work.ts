@@ -7,6 +7,7 @@
 
 import type { Clock } from "../shared/clock.ts";
 import type { FairTurns } from "../shared/fair_turns.ts";
+import type { Instances } from "../shared/instances.ts";
 import type { Logger } from "../shared/logger.ts";
 import {
   BUILT_IN_VECTOR_WEIGHT,
@@ -140,10 +141,21 @@ export interface RelayerAccess
   flush(): Promise<void>;
 }
 
+/**
+ * The background work that one relayer at a time does, the most urgent first.
+ * Each of them may be done twice for a moment without harm.
+ */
+export const DUTIES = ["sweep", "renew"] as const;
+
+/** This relayer among those that share the store. */
+export type RelayerInstances = Instances<typeof DUTIES[number]>;
+
 /** Parts that access and work are both made of. */
 interface OpenTools {
   /** The opened data. */
   readonly data: RelayerData;
+  /** This relayer among those that share the data. */
+  readonly instances: RelayerInstances;
   /** The time. */
   readonly clock: Clock;
   /** Logs what goes wrong. */
@@ -245,7 +257,7 @@ export function openWork(
   settings: RelayerSettings,
   tools: OpenWorkTools,
 ): RelayerWork {
-  const { data, models: { embedder }, turns, clock, logger } = tools;
+  const { data, models: { embedder }, instances, turns, clock, logger } = tools;
   const { store, vault, blobs, catalog, storage } = data;
   const { packageId } = data.ledger;
   const { width, model } = embedder;
@@ -289,11 +301,12 @@ export function openWork(
   const jobTracing = tools.tracing && new JobTracing(tools.tracing);
   const runner = new JobRunner({
     store,
+    instance: () => instances.id,
     steps: jobTracing?.traced(steps) ?? steps,
     onSettled,
     maxAttempts: settings.jobMaxAttempts,
     givesWay: () => intake.isPressed,
-    clock,
+    clock: store.clock,
     random: tools.random,
     storage,
     logger,

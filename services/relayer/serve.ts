@@ -13,6 +13,7 @@ import { Http1Server } from "../shared/http1/server.ts";
 import { publicServerOptions } from "../shared/http1/settings.ts";
 import { deriveRegistryId } from "../shared/ledger/account_contract.ts";
 import { documentPages } from "../shared/openapi/served_document.ts";
+import { Instances } from "../shared/instances.ts";
 import { Periodic } from "../shared/periodic.ts";
 import type { ServiceTools } from "../shared/run_service.ts";
 import { describeError } from "../shared/settled.ts";
@@ -22,14 +23,15 @@ import { relayerDocument } from "./api/document/relayer_document.ts";
 import { allRoutes, createHandler } from "./api/handler.ts";
 import type { RelayerParts } from "./api/parts.ts";
 import { WatchedEmbedder } from "./embed/watched_embedder.ts";
-import { BlobLocks } from "./concurrency/semaphore.ts";
 import { RelayerMetrics } from "./metrics/relayer_metrics.ts";
 import { openData, type RelayerData, removeExpired } from "./open_data.ts";
 import {
+  DUTIES,
   openAccess,
   openModels,
   openWork,
   type RelayerAccess,
+  type RelayerInstances,
   type RelayerWork,
 } from "./open_work.ts";
 import type { OpenRpc } from "./ledger/embedded_rpc.ts";
@@ -62,6 +64,7 @@ const SETTLE_MS = 900;
 /** The parts that are there once the data is open. */
 interface Running {
   readonly data: RelayerData;
+  readonly instances: RelayerInstances;
   readonly access: RelayerAccess;
   readonly work: RelayerWork;
 }
@@ -111,12 +114,18 @@ export function addParts(
           metrics,
         );
         try {
-          const access = await openAccess(settings, { data, clock, logger });
-          const work = openWork(settings, {
-            ...options,
-            ...{ data, models, turns },
+          const instances: RelayerInstances = new Instances({
+            store: data.store,
+            duties: DUTIES,
+            clock,
+            newId: (prefix) => `${prefix}_${options.randomBytes(12).toHex()}`,
+            logger,
+            address: shownAddress(settings.host, settings.port),
           });
-          running = { data, access, work };
+          const tools = { ...options, data, instances };
+          const access = await openAccess(settings, tools);
+          const work = openWork(settings, { ...tools, models, turns });
+          running = { data, instances, access, work };
         } catch (error) {
           await data.close();
           throw error;
@@ -128,6 +137,11 @@ export function addParts(
         await preloading;
         await running?.data.close();
       },
+    })
+    .add({
+      name: "instance",
+      start: () => parts().instances.join(),
+      stop: () => running?.instances.leave() ?? Promise.resolve(),
     })
     .add({
       name: "jobs",
@@ -242,7 +256,7 @@ function meteredData(
 /** Makes the periodic work of the service. */
 function backgroundWork(
   settings: RelayerSettings,
-  { data: { store, storage }, access, clock, logger }:
+  { data: { store, storage }, instances, access, clock, logger }:
     & Running
     & Pick<PartsOptions, "clock" | "logger">,
 ): readonly Periodic[] {
@@ -250,8 +264,11 @@ function backgroundWork(
     {
       action: "remove what has expired",
       intervalMs: SWEEP_EVERY_MS,
-      run: (signal: AbortSignal) =>
-        removeExpired(store, { settings, nowMs: clock.nowMs(), signal }),
+      run: async (signal: AbortSignal) => {
+        if (!instances.holds("sweep")) return;
+        const nowMs = store.clock.nowMs();
+        await removeExpired(store, { settings, nowMs, signal });
+      },
     },
     {
       action: "write down rate windows",
@@ -300,7 +317,6 @@ async function listen(
     ...work,
     embedder: work.questions,
     turns: options.turns,
-    blobLocks: new BlobLocks(),
     jobWatch: work.waiters,
     clock,
     logger,

@@ -10,6 +10,7 @@ import {
   publicPortSettings,
 } from "../shared/http1/settings.ts";
 import { logSettings } from "../shared/logger.ts";
+import { databaseSettings } from "../shared/postgres/settings.ts";
 import { tracingSettings } from "../shared/telemetry/tracing_settings.ts";
 import {
   booleanOption,
@@ -81,6 +82,30 @@ export const relayerSettings = {
     }),
   }),
   ...inGroup("Storage", {
+    store: choiceOption({
+      name: "STORE",
+      values: { sqlite: "sqlite", postgres: "postgres" },
+      default: "sqlite",
+      help: "sqlite: one relayer, with files in the data folder. postgres: " +
+        "any number of relayers on one database, which DATABASE_URL names; " +
+        "MASTER_KEYS has to be set.",
+    }),
+    blobs: choiceOption({
+      name: "BLOBS",
+      values: { auto: "auto", folder: "folder", postgres: "postgres" },
+      default: "auto",
+      help: "Where blobs are, without BLOB_PUBLISHER_URL. folder: files in " +
+        "the data folder, which relayers on one database then have to share. " +
+        "postgres: in the database. auto: where STORE keeps its rows.",
+    }),
+    durability: choiceOption({
+      name: "DURABILITY",
+      values: { strict: "strict", replicated: "replicated" },
+      default: "strict",
+      help: "strict: the service answers a write after it is on disk. " +
+        "replicated, on PostgreSQL: the write is on a synchronous standby as " +
+        "well; without one, writes get 503.",
+    }),
     dataDir: textOption({
       name: "DATA_DIR",
       default: "relayer-data",
@@ -93,14 +118,14 @@ export const relayerSettings = {
       default: "",
       help: "Keys that wrap the owners' keys, each base64 of 32 bytes or " +
         "<id>:<base64>, several with commas, the current one first. When " +
-        "empty, a key is created in the data folder.",
+        "empty, a key is created in the data folder; on PostgreSQL it has to " +
+        "be set.",
     }),
     publisherUrl: textOption({
       name: "BLOB_PUBLISHER_URL",
       default: "",
-      help:
-        "Publisher that stores blobs over HTTP. When empty, blobs are files " +
-        "in the data folder.",
+      help: "Publisher that stores blobs over HTTP. When empty, blobs are " +
+        "where BLOBS says.",
     }),
     aggregatorUrls: listOption({
       name: "BLOB_AGGREGATOR_URLS",
@@ -170,6 +195,7 @@ export const relayerSettings = {
         "start over.",
     }),
   }),
+  ...databaseSettings("tercet_relayer"),
   ...inGroup("Access", {
     ledgerRpcUrl: textOption({
       name: "LEDGER_RPC_URL",
@@ -387,3 +413,18 @@ export type RelayerSettings = OptionValues<typeof relayerSettings>;
 
 /** The name of the ledger's file in the data folder. */
 export const LEDGER_FILE = "ledger.db";
+
+/** Where the settings keep blobs. */
+export function blobPlace(
+  { blobs, store, publisherUrl }: RelayerSettings,
+): "publisher" | "folder" | "postgres" {
+  if (publisherUrl !== "") return "publisher";
+  if (blobs !== "auto") return blobs;
+  return store === "postgres" ? "postgres" : "folder";
+}
+
+/** Whether the settings keep anything in files of the data folder. */
+export function usesDataFolder(settings: RelayerSettings): boolean {
+  return settings.store === "sqlite" || blobPlace(settings) === "folder" ||
+    settings.ledgerRpcUrl === "";
+}

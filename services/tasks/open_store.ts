@@ -6,10 +6,7 @@
 
 import type { Clock } from "../shared/clock.ts";
 import type { Logger } from "../shared/logger.ts";
-import {
-  type DatabaseConnection,
-  readConnection,
-} from "../shared/postgres/connection.ts";
+import { databaseFaults, demandConnection } from "../shared/postgres/connection.ts";
 import type { TasksMetrics } from "./metrics/tasks_metrics.ts";
 import type { TasksSettings } from "./settings.ts";
 import type { RowSource } from "./store/rows.ts";
@@ -50,7 +47,7 @@ export async function createStore(
         durability: settings.durability === "relaxed" ? "relaxed" : "full",
       });
     case "postgres": {
-      const connection = demandConnection(settings);
+      const connection = demandConnection(settings, "tasks");
       // Loaded here alone, so that services on SQLite do without the client.
       const { PostgresStore } = await import(
         "./store/postgres/postgres_store.ts"
@@ -118,19 +115,13 @@ export async function withRowSource<Answer>(
  * @throws {Error} when the database cannot be told from the settings
  */
 export function storePlace(settings: TasksSettings): string {
-  const { hosts, user, database } = demandConnection(settings);
+  const { hosts, user, database } = demandConnection(settings, "tasks");
   const at = hosts.map(({ host, port }) =>
     `${host.includes(":") ? `[${host}]` : host}:${port}`
   ).join();
   return `postgres://${encodeURIComponent(user)}@${at}/${
     encodeURIComponent(database)
   } (schema ${settings.databaseSchema})`;
-}
-
-function demandConnection(settings: TasksSettings): DatabaseConnection {
-  const read = readConnection(settings, "tasks");
-  if (read.kind === "ok") return read.connection;
-  throw new Error(`Cannot use STORE=postgres: ${read.reason}`);
 }
 
 /** What is wrong with the settings of the store, as messages. */
@@ -140,8 +131,5 @@ export function storeFaults(settings: TasksSettings): readonly string[] {
       ? ["Cannot use DURABILITY=replicated: STORE is sqlite, which is one file"]
       : [];
   }
-  const read = readConnection(settings, "tasks");
-  return read.kind === "ok"
-    ? []
-    : [`Cannot use STORE=postgres: ${read.reason}`];
+  return databaseFaults(settings, "tasks");
 }

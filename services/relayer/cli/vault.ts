@@ -18,10 +18,11 @@ import { openDataFolder } from "../../shared/data_folder.ts";
 import { switchOption } from "../../shared/options.ts";
 import { quote } from "../../shared/quote.ts";
 import { openData } from "../open_data.ts";
+import { openStorage } from "../open_storage.ts";
 import { openLocalVault } from "../open_vault.ts";
 import { addKey } from "../receipts/receipt.ts";
 import { type RewrapCounts, rewrapMemories } from "../recall/rewrap.ts";
-import type { RelayerSettings } from "../settings.ts";
+import { type RelayerSettings, usesDataFolder } from "../settings.ts";
 
 const FLAGS = {
   json: switchOption({
@@ -123,15 +124,27 @@ async function newReceiptKey(
     readonly isJson: boolean;
   },
 ): Promise<number> {
-  await openDataFolder(settings.dataDir, { service: "relayer" });
-  const local = openLocalVault(settings, { clock, logger: logger(settings) });
-  await local.start();
+  if (usesDataFolder(settings)) {
+    await openDataFolder(settings.dataDir, { service: "relayer" });
+  }
+  const tools = { clock, logger: logger(settings) };
+  // A database has to be opened for the keys in it.
+  const kept = settings.store === "postgres"
+    ? await openStorage(settings, tools)
+    : undefined;
   try {
-    const key = await addKey(local, clock);
-    io.out(isJson ? JSON.stringify(key) : `${key.id} ${key.publicKey}`);
-    return 0;
+    const { openRows } = kept ?? {};
+    const local = openLocalVault(settings, { ...tools, openRows });
+    await local.start();
+    try {
+      const key = await addKey(local, clock);
+      io.out(isJson ? JSON.stringify(key) : `${key.id} ${key.publicKey}`);
+      return 0;
+    } finally {
+      await local.stop();
+    }
   } finally {
-    await local.stop();
+    await kept?.close();
   }
 }
 
@@ -144,7 +157,9 @@ async function rewrap(
 ): Promise<number> {
   const { io, clock, signal, isJson } = options;
   const logger = options.logger(settings);
-  await openDataFolder(settings.dataDir, { service: "relayer" });
+  if (usesDataFolder(settings)) {
+    await openDataFolder(settings.dataDir, { service: "relayer" });
+  }
   const data = await openData(settings, { clock, logger });
   const beganMs = clock.nowMs();
   const counts = await rewrapMemories({ ...data, logger }, {

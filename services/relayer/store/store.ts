@@ -10,6 +10,7 @@ import type {
   CommonNotice,
   InstanceStore,
 } from "../../shared/instance_store.ts";
+import type { KeyNotice } from "../vault/key_rows.ts";
 import type {
   JobRow,
   MemoryRow,
@@ -216,12 +217,7 @@ export interface JobLeases {
 export type Notice =
   /** A job has ended, for which a request may wait. */
   | ({ readonly kind: "job_ended" } & JobName)
-  /** A key was destroyed; no instance may go on using it. */
-  | {
-    readonly kind: "key_destroyed";
-    readonly owner: string;
-    readonly keyId: string;
-  }
+  | KeyNotice
   | CommonNotice;
 
 /** A client's idempotency key, and the request that it was used for. */

@@ -177,8 +177,10 @@ export class LocalVault implements RelayerVault {
   async start(): Promise<void> {
     if (this.#ready !== undefined) return;
     const { dataFolder, logger } = this.#options;
-    await Deno.mkdir(dataFolder, { recursive: true, mode: 0o700 });
     const { openRows = (onGone) => this.#openDatabase(onGone) } = this.#options;
+    if (this.#options.openRows === undefined) {
+      await Deno.mkdir(dataFolder, { recursive: true, mode: 0o700 });
+    }
     const rows = openRows((owner, keyId) =>
       this.#memoryKeys.drop(formatName(owner, keyId))
     );

@@ -92,6 +92,31 @@ export function readConnection(
   }
 }
 
+/**
+ * Returns the database of the settings.
+ *
+ * @throws {Error} when the settings do not tell it
+ */
+export function demandConnection(
+  settings: OptionValues<DatabaseSettings>,
+  applicationName: string,
+): DatabaseConnection {
+  const read = readConnection(settings, applicationName);
+  if (read.kind === "ok") return read.connection;
+  throw new Error(`Cannot use STORE=postgres: ${read.reason}`);
+}
+
+/** What is wrong with the settings of the database, as messages. */
+export function databaseFaults(
+  settings: OptionValues<DatabaseSettings>,
+  applicationName: string,
+): readonly string[] {
+  const read = readConnection(settings, applicationName);
+  return read.kind === "ok"
+    ? []
+    : [`Cannot use STORE=postgres: ${read.reason}`];
+}
+
 /** What is wrong with a setting. */
 class Fault extends Error {}
 

@@ -12,6 +12,7 @@ import {
   type InstanceDatabase,
   openDatabase,
 } from "../../../shared/postgres/instance_database.ts";
+import type { Pool } from "../../../shared/postgres/pool.ts";
 import type { Notice, RelayerStore } from "../store.ts";
 import { CommitWriter } from "./commit_writer.ts";
 import { JobReads } from "./job_reads.ts";
@@ -50,10 +51,21 @@ interface StoreParts {
   readonly jobs: JobReads;
   readonly memories: MemoryReads;
   readonly sides: SideReads;
+  readonly beside: BesidePools;
 }
 
-/** A third of the connections writes. */
-const WRITING_SHARE = 1 / 3;
+/** Connections for what a relayer keeps beside the rows of this store. */
+interface BesidePools {
+  /** For keys, blobs and their catalogue. */
+  readonly data: Pool;
+  /** For locks alone; each one in use has a connection. */
+  readonly locks: Pool;
+}
+
+/** A third of the connections writes, and another one is for data beside. */
+const SHARE = 1 / 3;
+/** Connections for locks, beyond the others. */
+const LOCK_CONNECTIONS = 2;
 
 /** A store in a schema of a database, which other instances may use as well. */
 export class PostgresStore extends DatabaseStore<Notice, StoreParts>
@@ -73,15 +85,15 @@ export class PostgresStore extends DatabaseStore<Notice, StoreParts>
       this.#options;
     const { maxQueuedChanges = 40_000, maxQueuedBytes = 134_217_728 } =
       this.#options;
-    const writing = Math.max(1, Math.floor(connections * WRITING_SHARE));
+    const share = Math.max(1, Math.floor(connections * SHARE));
     const database = await openDatabase<Notice>(this.#options, {
       plan: migrationPlan(schema),
-      reading: Math.max(1, connections - writing),
+      reading: Math.max(1, connections - 2 * share),
       onNotice: (notice) => this.hear(notice),
       onGap: () => this.hear({ kind: "gap" }),
     });
     const pools = Array.from(
-      { length: writing },
+      { length: share },
       () => database.openPool({ max: 1, plans: "force_generic_plan" }),
     );
     await database.start();
@@ -95,6 +107,10 @@ export class PostgresStore extends DatabaseStore<Notice, StoreParts>
       jobs: new JobReads(database.reading),
       memories: new MemoryReads(database.reading),
       sides: new SideReads(database.reading),
+      beside: {
+        data: database.openPool({ max: share }),
+        locks: database.openPool({ max: LOCK_CONNECTIONS }),
+      },
     };
   };
 
@@ -106,6 +122,16 @@ export class PostgresStore extends DatabaseStore<Notice, StoreParts>
     await opened.commits.idle();
     await opened.database.stop();
   };
+
+  /**
+   * Connections for keys, blobs, their catalogue and locks; the store closes
+   * them.
+   *
+   * @throws {Error} when the store is not started
+   */
+  get beside(): BesidePools {
+    return this.demand().beside;
+  }
 
   /** Applies changes; none of them waits for others to share a transaction. */
   readonly commit: RelayerStore["commit"] = (changes) =>

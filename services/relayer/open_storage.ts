@@ -1,0 +1,182 @@
+/**
+ * Picks what keeps the relayer's rows, keys and blobs, as the settings say:
+ * files of the data folder, or a database that several relayers share. Nothing
+ * above it knows which.
+ *
+ * @module
+ */
+
+import type { Clock } from "../shared/clock.ts";
+import type { Logger } from "../shared/logger.ts";
+import { demandConnection } from "../shared/postgres/connection.ts";
+import { tracedFetch } from "../shared/telemetry/traced_http.ts";
+import type { Tracing } from "../shared/telemetry/tracing.ts";
+import type { RelayerParts } from "./api/parts.ts";
+import type { BlobCatalog, BlobStore } from "./blobs/blob_store.ts";
+import { FileBlobs } from "./blobs/file_blobs.ts";
+import { HttpBlobs } from "./blobs/http_blobs.ts";
+import { BlobLocks } from "./concurrency/semaphore.ts";
+import { withoutSlash } from "./remote/http_call.ts";
+import { blobPlace, type RelayerSettings } from "./settings.ts";
+import { SqliteStore } from "./store/sqlite/sqlite_store.ts";
+import type { PostgresStore } from "./store/postgres/postgres_store.ts";
+import type { RelayerStore } from "./store/store.ts";
+import type { KeyNotice, OpenKeyRows } from "./vault/key_rows.ts";
+
+/** What keeps the rows, keys and blobs; open until it is closed. */
+export interface RelayerStorage extends Pick<RelayerParts, "blobLocks"> {
+  /** Keeps the rows; it is started. */
+  readonly store: RelayerStore;
+  /** Keeps the blobs; it is started. */
+  readonly blobs: BlobStore;
+  /** Opens what keeps wrapped keys; undefined for the file `keys.db`. */
+  readonly openRows: OpenKeyRows | undefined;
+  /** The catalogue of the database; undefined for that of the ledger's file. */
+  readonly catalog: (BlobCatalog & { close(): Promise<void> }) | undefined;
+  /** Writes what waits, and closes blobs, catalogue and store. */
+  close(): Promise<void>;
+}
+
+/** Parts that opening needs. */
+export interface StorageTools {
+  /** The time. */
+  readonly clock: Clock;
+  /** Logs what goes wrong. */
+  readonly logger: Logger;
+  /**
+   * Makes spans of calls to the blob store.
+   *
+   * @default no spans
+   */
+  readonly tracing?: Tracing | undefined;
+}
+
+/**
+ * Opens the storage; the data folder must exist where it is used.
+ *
+ * @throws {Error} when a part cannot be opened; nothing is left open then
+ */
+export async function openStorage(
+  settings: RelayerSettings,
+  tools: StorageTools,
+): Promise<RelayerStorage> {
+  return settings.store === "postgres"
+    ? await openShared(settings, tools)
+    : await openOwn(settings, tools);
+}
+
+/** Opens files of the data folder. */
+async function openOwn(
+  settings: RelayerSettings,
+  tools: StorageTools,
+): Promise<RelayerStorage> {
+  const { dataDir: dataFolder } = settings;
+  const { clock, logger } = tools;
+  const store = new SqliteStore({ dataFolder, clock, logger });
+  const blobs = openBlobs(settings, tools) ??
+    new FileBlobs({ folder: `${dataFolder}/blobs`, logger });
+  await startAll([store, blobs]);
+  return {
+    ...{ store, blobs, openRows: undefined, catalog: undefined },
+    blobLocks: new BlobLocks(),
+    close: () => stopAll([blobs, store]),
+  };
+}
+
+/** Opens a database. */
+async function openShared(
+  settings: RelayerSettings,
+  tools: StorageTools,
+): Promise<RelayerStorage> {
+  const { databaseSchema: schema, durability, dataDir } = settings;
+  const { clock, logger } = tools;
+  const connection = demandConnection(settings, "relayer");
+  // Loaded here alone, so that relayers on SQLite do without the client.
+  const [
+    { PostgresStore },
+    { PostgresKeys },
+    { PostgresBlobs },
+    { PostgresBlobLocks },
+    { PostgresCatalog },
+  ] = await Promise.all([
+    import("./store/postgres/postgres_store.ts"),
+    import("./vault/postgres_keys.ts"),
+    import("./blobs/postgres_blobs.ts"),
+    import("./blobs/postgres_blob_locks.ts"),
+    import("./ledger/postgres_catalog.ts"),
+  ]);
+  const store: PostgresStore = new PostgresStore({
+    ...{ connection, schema, durability, clock, logger },
+    prepare: settings.databasePrepare,
+    connections: settings.databasePool,
+  });
+  await store.start();
+  try {
+    const { data: pool, locks } = store.beside;
+    const blobs = openBlobs(settings, tools) ??
+      (blobPlace(settings) === "folder"
+        ? new FileBlobs({ folder: `${dataDir}/blobs`, logger })
+        : new PostgresBlobs({ pool, clock, logger }));
+    await blobs.start();
+    const catalog = new PostgresCatalog(pool);
+    const notices = {
+      tell: (notice: KeyNotice) => store.tell([notice]),
+      listen: (hear: (notice: KeyNotice) => void) =>
+        store.onNotice((notice) => {
+          if (notice.kind === "key_gone") hear(notice);
+        }),
+    };
+    return {
+      ...{ store, blobs, catalog },
+      openRows: (onGone) => new PostgresKeys({ pool, schema, notices, onGone }),
+      blobLocks: new PostgresBlobLocks({ pool: locks, schema }),
+      async close() {
+        await catalog.close();
+        await stopAll([blobs, store]);
+      },
+    };
+  } catch (error) {
+    await store.stop();
+    throw error;
+  }
+}
+
+/** The blob store over HTTP, where the settings name one. */
+function openBlobs(
+  settings: RelayerSettings,
+  { clock, tracing }: StorageTools,
+): BlobStore | undefined {
+  const { publisherUrl, aggregatorUrls, blobEpochs: epochs } = settings;
+  if (publisherUrl === "") return undefined;
+  return new HttpBlobs({
+    publisherUrl: withoutSlash(publisherUrl),
+    aggregatorUrls: aggregatorUrls.map(withoutSlash),
+    epochs,
+    fetch: tracedFetch(fetch, { tracing, peer: "blob store" }),
+    clock,
+  });
+}
+
+/** Something that is started and stopped. */
+interface Startable {
+  start(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** Starts parts; stops those before one that cannot start. */
+async function startAll(parts: readonly Startable[]): Promise<void> {
+  const started: Startable[] = [];
+  try {
+    for (const part of parts) {
+      await part.start();
+      started.unshift(part);
+    }
+  } catch (error) {
+    await stopAll(started);
+    throw error;
+  }
+}
+
+async function stopAll(parts: readonly Startable[]): Promise<void> {
+  for (const part of parts) await part.stop();
+}
