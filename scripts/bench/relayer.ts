@@ -31,6 +31,7 @@ import {
   createAccount,
   startRelayer,
 } from "./relayer/relayer_process.ts";
+import { measureShared, measureSharedRecall } from "./relayer/shared.ts";
 import { measureRetrieval, RETRIEVAL_FLAGS } from "./relayer/retrieval.ts";
 import { storeMemories } from "./relayer/stored_memories.ts";
 import { talkQuestion, talkText } from "./relayer/talk_texts.ts";
@@ -128,6 +129,12 @@ file has; 5 has no answer, and does not count in the first row.`,
       growth: measureGrowth,
       vault: measureVault,
       vectors: measureVectors,
+      shared: measureShared,
+      "shared-recall": (run) =>
+        measureSharedRecall(run, {
+          sizes: run.values.memories.map(Number),
+          recalls: run.values.recalls,
+        }),
     },
     rounds: 1,
     seconds: 10,
@@ -153,18 +160,18 @@ async function measureStartWith(
   memories: number,
 ): Promise<void> {
   const dataDir = await run.makeFolder();
-  const many = await createAccount(dataDir);
-  const few = await createAccount(dataDir);
-  await storeMemories(dataDir, [
+  const many = await createAccount({ DATA_DIR: dataDir });
+  const few = await createAccount({ DATA_DIR: dataDir });
+  await storeMemories({ DATA_DIR: dataDir }, [
     { owner: few.owner, count: FEW, createText: talkText },
     { owner: many.owner, count: memories, createText: talkText },
   ]);
   // Without a snapshot of the index the relayer reads all rows, and writes one
   // for the next start.
-  const first = await startRelayer(dataDir);
+  const first = await startRelayer({ DATA_DIR: dataDir });
   const rowsMs = await firstRecallMs(first.url, many);
   await first.process.stop();
-  const { url, process } = await startRelayer(dataDir);
+  const { url, process } = await startRelayer({ DATA_DIR: dataDir });
   run.keep(process);
   const [fewMs, manyMs] = await Promise.all([
     firstRecallMs(url, few),
@@ -313,14 +320,14 @@ async function ratesBeside(
 ): Promise<Readonly<Record<"accepted" | "stored", number>>> {
   const count = run.values.seconds * GROWTH_RATE;
   const dataDir = await run.makeFolder();
-  const account = await createAccount(dataDir);
+  const account = await createAccount({ DATA_DIR: dataDir });
   const { owner } = account;
-  await storeMemories(dataDir, [{
+  await storeMemories({ DATA_DIR: dataDir }, [{
     owner,
     count: memories,
     createText: talkText,
   }]);
-  const { url, process } = await startRelayer(dataDir);
+  const { url, process } = await startRelayer({ DATA_DIR: dataDir });
   run.keep(process);
   await using mem = openMem(url, account);
   // A first recall loads the owner's memories into the index before more are

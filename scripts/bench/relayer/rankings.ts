@@ -211,8 +211,8 @@ export async function rememberCorpus(
   await using rest = new AsyncDisposableStack();
   const dataDir = await Deno.makeTempDir({ prefix: "tercet-bench-" });
   rest.defer(() => Deno.remove(dataDir, { recursive: true }));
-  const { key, accountId } = await createAccount(dataDir);
-  const { process, url } = await startRelayer(dataDir, { env });
+  const { key, accountId } = await createAccount({ DATA_DIR: dataDir });
+  const { process, url } = await startRelayer({ DATA_DIR: dataDir, ...env });
   rest.defer(() => process.stop());
   const mem = Mem.create({ serverUrl: url, key, accountId });
   rest.defer(() => mem.destroy());

@@ -28,23 +28,23 @@ export interface RelayerProcess {
   readonly url: string;
 }
 
+/** Where a relayer keeps its data, and other settings. */
+export interface RelayerEnv extends Readonly<Record<string, string>> {
+  /** The data folder. */
+  readonly DATA_DIR: string;
+}
+
 /**
- * Starts the relayer on a data folder, with rate limits off.
+ * Starts the relayer with settings, and rate limits off.
  *
- * @param options.env Settings beside those that every bench has; none unless
- * given.
  * @param options.flags Flags of the runtime beside the permissions.
  */
 export async function startRelayer(
-  dataDir: string,
-  { env = {}, flags = [] }: {
-    readonly env?: Readonly<Record<string, string>>;
-    readonly flags?: readonly string[];
-  } = {},
+  env: RelayerEnv,
+  { flags = [] }: { readonly flags?: readonly string[] } = {},
 ): Promise<RelayerProcess> {
   const [port] = freePorts(1);
   const settings = {
-    DATA_DIR: dataDir,
     PORT: String(port),
     METRICS_PORT: "0",
     RATE_LIMIT_DISABLED: "true",
@@ -60,10 +60,9 @@ export async function startRelayer(
   return { process, url };
 }
 
-/** Makes an account in a data folder; the relayer must not be running on it. */
-export async function createAccount(dataDir: string): Promise<BenchAccount> {
+/** Makes an account where the settings say. */
+export async function createAccount(env: RelayerEnv): Promise<BenchAccount> {
   const { privateKey: key, publicKey } = await generateDelegateKey();
-  const env = { DATA_DIR: dataDir };
   const args = ["account", "create", "--public-key", publicKey.toHex()];
   const [program = "", ...rest] = serviceCommand("relayer", {
     env,

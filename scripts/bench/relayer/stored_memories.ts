@@ -1,7 +1,7 @@
 /**
- * Fills a data folder with many memories in the form the relayer stores them,
- * but without requests and jobs, and without waiting for the disk after each
- * one.
+ * Fills a data folder or a database with many memories in the form the relayer
+ * stores them, but without requests and jobs, and without waiting for the disk
+ * after each file.
  *
  * @module
  */
@@ -14,12 +14,18 @@ import {
 import { HashedEmbedder } from "../../../services/relayer/embed/hashed_embedder.ts";
 import { vectorTextSteps } from "../../../services/relayer/embed/words.ts";
 import { JobIds } from "../../../services/relayer/jobs/job_sealer.ts";
+import { openStorage } from "../../../services/relayer/open_storage.ts";
+import { openLocalVault } from "../../../services/relayer/open_vault.ts";
 import { memoryWordsSteps } from "../../../services/relayer/recall/ranking/memory_words.ts";
+import {
+  blobPlace,
+  relayerSettings,
+} from "../../../services/relayer/settings.ts";
 import type { NewMemory } from "../../../services/relayer/store/rows.ts";
-import { SqliteStore } from "../../../services/relayer/store/sqlite/sqlite_store.ts";
-import { LocalVault } from "../../../services/relayer/vault/local_vault.ts";
+import type { LocalVault } from "../../../services/relayer/vault/local_vault.ts";
 import { systemClock } from "../../../services/shared/clock.ts";
 import type { Logger } from "../../../services/shared/logger.ts";
+import { readSettings } from "../../../services/shared/settings.ts";
 
 /** The memories that are written for one owner. */
 export interface StoredMemories {
@@ -37,22 +43,29 @@ const IMPORTANCE = 0.5;
 const BATCH = 500;
 
 /**
- * Writes the memories of several owners into the data folder of a relayer that
- * is not running; the relayer finds and decrypts them like any others.
+ * Writes the memories of several owners to where the settings of a relayer say
+ * that is not running; the relayer finds and decrypts them like any others.
  *
  * @throws {Error} When the folder has no account yet.
  */
 export async function storeMemories(
-  dataDir: string,
+  env: Readonly<Record<string, string>>,
   all: readonly StoredMemories[],
 ): Promise<void> {
-  const options = { dataFolder: dataDir, clock: systemClock, logger: SILENT };
-  const store = new SqliteStore(options);
-  const vault = new LocalVault(options);
-  await store.start();
+  const read = readSettings(relayerSettings, (name) => env[name]);
+  if (read.kind === "invalid") throw new Error(read.problems.join());
+  const settings = read.values;
+  const tools = { clock: systemClock, logger: SILENT };
+  const { store, blobs, openRows, close } = await openStorage(settings, tools);
+  const vault = openLocalVault(settings, { ...tools, openRows });
   try {
     await vault.start();
-    const writer = new MemoryWriter(dataDir, vault);
+    const writer = new MemoryWriter(
+      vault,
+      blobPlace(settings) === "folder"
+        ? (bytes) => writeBlob(settings.dataDir, bytes)
+        : (bytes) => blobs.put(bytes),
+    );
     for (const { owner, count, createText } of all) {
       for (let from = 0; from < count; from += BATCH) {
         const texts = Array.from(
@@ -67,23 +80,26 @@ export async function storeMemories(
     }
   } finally {
     await vault.stop();
-    await store.stop();
+    await close();
   }
 }
 
 /** Encrypts texts and writes their blobs. */
 class MemoryWriter {
-  readonly #dataDir: string;
   readonly #vault: LocalVault;
+  readonly #writeBlob: (bytes: Uint8Array) => Promise<string>;
   readonly #embedder = new HashedEmbedder();
   readonly #ids = new JobIds({
     clock: systemClock,
     randomBytes: (length) => crypto.getRandomValues(new Uint8Array(length)),
   });
 
-  constructor(dataDir: string, vault: LocalVault) {
-    this.#dataDir = dataDir;
+  constructor(
+    vault: LocalVault,
+    writeBlob: (bytes: Uint8Array) => Promise<string>,
+  ) {
     this.#vault = vault;
+    this.#writeBlob = writeBlob;
   }
 
   async write(
@@ -125,16 +141,17 @@ class MemoryWriter {
       ...{ packageId: null, keyId, sealedIndex },
     };
   }
+}
 
-  async #writeBlob(bytes: Uint8Array): Promise<string> {
-    const blobId = computeBlobId(bytes);
-    const path = blobPath(blobId);
-    if (path === undefined) throw new Error(`Cannot store blob "${blobId}"`);
-    const folder = `${this.#dataDir}/blobs/${path.folder}`;
-    await Deno.mkdir(folder, { recursive: true, mode: 0o700 });
-    await Deno.writeFile(`${folder}/${path.name}`, bytes, { mode: 0o600 });
-    return blobId;
-  }
+/** Writes a blob as a file, without waiting for the disk. */
+async function writeBlob(dataDir: string, bytes: Uint8Array): Promise<string> {
+  const blobId = computeBlobId(bytes);
+  const path = blobPath(blobId);
+  if (path === undefined) throw new Error(`Cannot store blob "${blobId}"`);
+  const folder = `${dataDir}/blobs/${path.folder}`;
+  await Deno.mkdir(folder, { recursive: true, mode: 0o700 });
+  await Deno.writeFile(`${folder}/${path.name}`, bytes, { mode: 0o600 });
+  return blobId;
 }
 
 const SILENT: Logger = {
