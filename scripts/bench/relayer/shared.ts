@@ -35,6 +35,8 @@ const PARALLEL = 24;
 /** Memories of a turn for each second of `--seconds`. */
 const RATE = 300;
 const DRAIN_LIMIT_MS = 300_000;
+/** Each look asks for all owners, which takes the relayers some time. */
+const POLL_MS = 500;
 const LEAST_STORED = 0.8;
 /** Recalls that are not timed: meanwhile code is compiled. */
 const WARM_UP = 200;
@@ -235,7 +237,7 @@ async function storedOf(
     if (performance.now() - beginMs > DRAIN_LIMIT_MS) {
       throw new Error("Cannot measure: memories were not stored in 5 minutes");
     }
-    await pause(100);
+    await pause(POLL_MS);
   }
   const figures = {
     ...{ accepted, stored: perSecond() },

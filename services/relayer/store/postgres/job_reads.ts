@@ -8,6 +8,7 @@ import type { Row, Runner } from "../../../shared/postgres/session.ts";
 import { FIRST_FINISHED, JOBS, readJob } from "../row_columns.ts";
 import type { JobRow } from "../rows.ts";
 import type { RelayerStore } from "../store.ts";
+import { NamedRows } from "./named_rows.ts";
 
 const UNFINISHED = `status < ${FIRST_FINISHED}`;
 const COLUMNS = `${JOBS.selected}, leased_by AS "leasedBy", ` +
@@ -28,22 +29,16 @@ interface LeaseTime {
 /** Reads jobs. */
 export class JobReads {
   readonly #runner: Runner;
+  /** Jobs by id. */
+  readonly jobs: RelayerStore["jobs"];
 
   /** Takes the connections to use. */
   constructor(runner: Runner) {
     this.#runner = runner;
+    this.jobs = new NamedRows(runner, {
+      ...{ table: "jobs", columns: qualify(COLUMNS), read: toJob },
+    }).find;
   }
-
-  /** Jobs by id. */
-  jobs: RelayerStore["jobs"] = async (owner, ids) => {
-    const rows = await this.#runner.query(
-      `SELECT ${COLUMNS} FROM jobs WHERE owner = $1::text ` +
-        "AND id = ANY($2::text[])",
-      [owner, ids],
-    );
-    const found = new Map(rows.map((row) => [row["id"], toJob(row)]));
-    return ids.map((id) => found.get(id));
-  };
 
   /** Takes jobs whose next attempt is due. */
   async lease(

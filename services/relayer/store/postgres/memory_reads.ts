@@ -10,29 +10,25 @@ import type { Row } from "../../../shared/postgres/session.ts";
 import { MEMORIES, NAMESPACES, TOMBSTONES } from "../row_columns.ts";
 import { cutFeed, type FeedBounds } from "../feed.ts";
 import type { RelayerStore } from "../store.ts";
+import { NamedRows } from "./named_rows.ts";
 
 const SELECT = `SELECT ${MEMORIES.selected} FROM memories WHERE`;
 
 /** Reads rows. */
 export class MemoryReads {
   readonly #pool: Pool;
+  /** Rows by id. */
+  readonly memories: RelayerStore["memories"];
 
   /** Takes the connections to use. */
   constructor(pool: Pool) {
     this.#pool = pool;
+    this.memories = new NamedRows(pool, {
+      table: "memories",
+      columns: qualify(MEMORIES.selected, "memories"),
+      read: (row) => MEMORIES.readRow(row),
+    }).find;
   }
-
-  /** Rows by id. */
-  memories: RelayerStore["memories"] = async (owner, ids) => {
-    const rows = await this.#pool.query(
-      `${SELECT} owner = $1::text AND id = ANY($2::text[])`,
-      [owner, ids],
-    );
-    const found = new Map(
-      rows.map((row) => [row["id"], MEMORIES.readRow(row)]),
-    );
-    return ids.map((id) => found.get(id));
-  };
 
   /** Rows in pages by id. */
   scan: RelayerStore["scanMemories"] = async (
@@ -55,7 +51,9 @@ export class MemoryReads {
         "LIMIT 1), names AS (SELECT id, owner FROM page UNION ALL " +
         "SELECT twin.id, twin.owner FROM memories AS twin, last " +
         "WHERE twin.id = last.id AND twin.owner > last.owner) " +
-        `SELECT ${qualify(MEMORIES.selected)} FROM names JOIN memories AS m ` +
+        `SELECT ${
+          qualify(MEMORIES.selected, "m")
+        } FROM names JOIN memories AS m ` +
         "ON m.id = names.id AND m.owner = names.owner ORDER BY m.id, m.owner",
       [afterId, limit],
     );
@@ -181,6 +179,6 @@ function readBounds(row: Row | undefined): FeedBounds {
 }
 
 /** Names the table of columns, which another one has as well. */
-function qualify(columns: string): string {
-  return columns.replaceAll(/(^|, )(\w+)/g, "$1m.$2");
+function qualify(columns: string, table: string): string {
+  return columns.replaceAll(/(^|, )(\w+)/g, `$1${table}.$2`);
 }
