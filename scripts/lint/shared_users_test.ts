@@ -26,9 +26,6 @@ const EXEMPT: readonly string[] = [
   // Telemetry will use the client side of both.
   `${SHARED}h2/`,
   `${SHARED}grpc/`,
-  // The relayer's rows are to be kept in PostgreSQL as well.
-  `${SHARED}postgres/`,
-  `${SHARED}members.ts`,
   // Two folders of one service use it that may not import each other.
   `${SHARED}ip_network.ts`,
 ];

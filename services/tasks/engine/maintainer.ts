@@ -6,26 +6,7 @@
  */
 
 import { Periodic } from "../../shared/periodic.ts";
-import type { EngineParts } from "./parts.ts";
-
-/**
- * The background work that one instance at a time does, the most urgent first.
- * Each of them may be done twice for a moment without harm.
- */
-export const DUTIES = [
-  "recover",
-  "wake",
-  "bulk",
-  "reconcile",
-  "callbacks",
-  "erase",
-  "secrets",
-  "sweep",
-  "audit",
-] as const;
-
-/** The name of a duty. */
-export type DutyName = typeof DUTIES[number];
+import type { DutyName, EngineParts } from "./parts.ts";
 
 /** What periodic background work needs of the engine. */
 export type MaintainerParts = Pick<

@@ -14,7 +14,6 @@ import { type Calendars, NO_CALENDARS } from "../domain/schedule.ts";
 import type { RepeatRule } from "../domain/task.ts";
 import type { Store } from "../store/store.ts";
 import { Instances } from "../../shared/instances.ts";
-import { DUTIES, type DutyName } from "./maintainer.ts";
 import { Notices } from "./notices.ts";
 import { RecordCache } from "./record_cache.ts";
 import type { RecordRepository } from "./record_repository.ts";
@@ -27,6 +26,25 @@ import {
 import { withCommit } from "../store/wrapped_store.ts";
 import type { WriteParts } from "./task_writes.ts";
 import { tenantOfInternal, Workers } from "./workers.ts";
+
+/**
+ * The background work that one instance at a time does, the most urgent first.
+ * Each of them may be done twice for a moment without harm.
+ */
+export const DUTIES = [
+  "recover",
+  "wake",
+  "bulk",
+  "reconcile",
+  "callbacks",
+  "erase",
+  "secrets",
+  "sweep",
+  "audit",
+] as const;
+
+/** The name of a duty. */
+export type DutyName = typeof DUTIES[number];
 
 /** The parts, which are created once and shared. */
 export interface EngineParts extends WriteParts {

@@ -2,7 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import { VERSION } from "../../../shared/version.ts";
 import { hashSecret } from "../../access/credential_token.ts";
 import { UNLIMITED_PLAN } from "../../domain/records.ts";
-import { DUTIES } from "../../engine/maintainer.ts";
+import { DUTIES } from "../../engine/parts.ts";
 import type { ApiParts } from "../api_parts.ts";
 import type { AnyRoute } from "../../http/route.ts";
 import {
