@@ -168,15 +168,18 @@ interface OpenTools {
  */
 export async function openAccess(
   settings: RelayerSettings,
-  { data: { store, ledger, storage }, clock, logger }: OpenTools,
+  { data: { store, ledger, storage }, logger }: Omit<OpenTools, "clock">,
 ): Promise<RelayerAccess> {
+  // Instances on machines whose clocks differ accept the same signatures.
+  const { clock } = store;
   const { authWindowMs: windowMs, serviceCredential } = settings;
   const nonces = new Nonces({
     clock,
     ttlMs: nonceTtlMs(windowMs),
     persist: toStore({ store, storage, logger }),
   });
-  nonces.load(await store.nonces(clock.nowMs()));
+  // A shared store is asked about each nonce.
+  if (!store.hasOwnTime) nonces.load(await store.nonces(clock.nowMs()));
   const rateLimits = new RateLimits({
     clock,
     keyPerMinute: settings.ratePerKeyMinute,

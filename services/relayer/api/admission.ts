@@ -7,8 +7,9 @@
 
 import type { Turn } from "../../shared/fair_turns.ts";
 import type { HttpResponse } from "../../shared/http/exchange.ts";
-import type { Caller } from "../auth/authenticate.ts";
-import { refusalResponse } from "../auth/refusal.ts";
+import { settle } from "../../shared/settled.ts";
+import type { Caller, LateRefusal } from "../auth/authenticate.ts";
+import { type Refusal, refusalResponse } from "../auth/refusal.ts";
 import { addressOfPublicKey, normalizeLedgerId } from "../ledger/ledger_id.ts";
 import { type Answer, noBody, refused, renderAnswer } from "./answer.ts";
 import type { RelayerParts } from "./parts.ts";
@@ -35,20 +36,25 @@ interface Entered {
   readonly kind: "entered";
   readonly caller: Caller;
   readonly body: Uint8Array;
+  /** What is left to be found out of the request. */
+  readonly late?: LateRefusal | undefined;
+}
+
+/** A call that may reach its route. */
+interface Admitted {
+  readonly kind: "ok";
+  /** Calls the route's handler. */
+  readonly answer: () => Answer | Promise<Answer>;
+  /**
+   * The caller whose points pay for the answer; undefined for unsigned calls.
+   */
+  readonly spender: Caller | undefined;
+  /** What is left to be found out of the request. */
+  readonly late?: LateRefusal | undefined;
 }
 
 /** The outcome of admitting a call. */
-type Admission =
-  | {
-    readonly kind: "ok";
-    /** Calls the route's handler. */
-    readonly answer: () => Answer | Promise<Answer>;
-    /**
-     * The caller whose points pay for the answer; undefined for unsigned calls.
-     */
-    readonly spender: Caller | undefined;
-  }
-  | Refused;
+type Admission = Admitted | Refused;
 
 const NO_BYTES = new Uint8Array();
 
@@ -74,16 +80,21 @@ export async function admit(
     case "signed": {
       const entered = await checkSignature(arrival, { parts, route, turn });
       if (entered.kind === "refused") return entered;
-      const { caller, body } = entered;
+      const { caller, body, late } = entered;
       const call = { ...arrival, caller, body };
       await turn.pause();
       await takeSession(arrival, { parts, caller });
-      return { kind: "ok", answer: () => route.answer(call), spender: caller };
+      return {
+        kind: "ok",
+        answer: () => route.answer(call),
+        spender: caller,
+        late,
+      };
     }
     case "owner": {
       const entered = await enterOwner(arrival, { parts, route, turn });
       if (entered.kind === "refused") return entered;
-      const { caller: spender, body } = entered;
+      const { caller: spender, body, late } = entered;
       const owner = normalizeLedgerId(arrival.params["owner"] ?? "");
       if (owner === undefined || owner !== spender.owner) {
         return refusedWith(refused(
@@ -93,9 +104,41 @@ export async function admit(
       }
       const call = { ...arrival, body, owner, spender };
       await turn.pause();
-      return { kind: "ok", answer: () => route.answer(call), spender };
+      return { kind: "ok", answer: () => route.answer(call), spender, late };
     }
   }
+}
+
+/**
+ * Calls the route's handler. Where the store may still find that the call was
+ * made before, the handler of a call that changes nothing works meanwhile;
+ * nothing of its answer is given away until the store has answered, and `end`
+ * ends it early where it is not wanted.
+ *
+ * @throws what the handler throws, and what the store throws
+ */
+export async function answerOnce(
+  { answer, late }: Admitted,
+  { parts, end }: { readonly parts: RelayerParts; readonly end: () => void },
+): Promise<{ readonly kind: "answer"; readonly answer: Answer } | Refused> {
+  if (late === undefined) return { kind: "answer", answer: await answer() };
+  const working = settle(async () => await answer());
+  let refusal: Refusal | undefined;
+  try {
+    refusal = await late;
+  } catch (error) {
+    end();
+    await working;
+    throw error;
+  }
+  if (refusal !== undefined) {
+    end();
+    await working;
+    return await refuse(refusal, parts);
+  }
+  const worked = await working;
+  if (worked.kind === "failed") throw worked.error;
+  return { kind: "answer", answer: worked.value };
 }
 
 async function readBytes({ request }: Arrival, maxBodyBytes: number) {
@@ -181,22 +224,34 @@ async function checkSignature(
   });
   if (limited !== undefined) return refusedWith(limited);
   switch (outcome.kind) {
-    case "ok":
-      return { ...outcome, kind: "entered" };
+    case "ok": {
+      // A session outlives the request that brings it.
+      const hasEffect = parts.sessions !== undefined &&
+        headers.get("x-seal-session") !== undefined;
+      const found = hasEffect ? await outcome.late : undefined;
+      return found === undefined
+        ? { ...outcome, kind: "entered" }
+        : await refuse(found, parts);
+    }
     case "not_taken":
       throw new TypeError("Cannot answer: the request has no limit");
     case "no_body":
       return refusedWith(noBody(outcome.body, maxBodyBytes));
     case "refused":
-      if (outcome.reason !== undefined) {
-        parts.logger.warn("Cannot accept request", {
-          code: outcome.code,
-          reason: outcome.reason,
-        });
-      }
-      await parts.refusalDelay.wait();
-      return { kind: "refused", response: refusalResponse(outcome) };
+      return await refuse(outcome, parts);
   }
+}
+
+async function refuse(
+  refusal: Refusal,
+  { logger, refusalDelay }: RelayerParts,
+): Promise<Refused> {
+  const { code, reason } = refusal;
+  if (reason !== undefined) {
+    logger.warn("Cannot accept request", { code, reason });
+  }
+  await refusalDelay.wait();
+  return { kind: "refused", response: refusalResponse(refusal) };
 }
 
 /**

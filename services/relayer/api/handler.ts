@@ -21,7 +21,7 @@ import {
 } from "../../shared/telemetry/traced_http.ts";
 import type { Caller } from "../auth/authenticate.ts";
 import { goneSignal, steadyMs } from "../concurrency/bounded_work.ts";
-import { admit, type Arrival, chargeBytes } from "./admission.ts";
+import { admit, answerOnce, type Arrival, chargeBytes } from "./admission.ts";
 import {
   type Answer,
   bodyBytes,
@@ -139,7 +139,7 @@ async function answerRoute(
   const begun = await parts.turns.begin(toStrangerKey(request, parts), request);
   if (begun.kind !== "ok") return renderAnswer(noTurn(begun));
   const { turn } = begun;
-  const { signal, release } = goneSignal(request);
+  const { signal, end, release } = goneSignal(request);
   const arrival: Arrival = {
     ...{ request, params, query, arrivedMs, signal },
     pausing: turn,
@@ -150,7 +150,9 @@ async function answerRoute(
     const admission = await admit(arrival, { parts, route, turn });
     if (admission.kind === "refused") return admission.response;
     const { spender } = admission;
-    const answer = withTrace(await admission.answer(), { logger, route: name });
+    const answered = await answerOnce(admission, { parts, end });
+    if (answered.kind === "refused") return answered.response;
+    const answer = withTrace(answered.answer, { logger, route: name });
     return spender === undefined
       ? renderAnswer(answer)
       : await finished(answer, { parts, turn, spender });

@@ -182,6 +182,14 @@ type AuthOutcome =
     readonly caller: Caller;
     /** The body; its bytes were part of what was signed. */
     readonly body: Uint8Array<ArrayBuffer>;
+    /**
+     * Resolves with the refusal where another instance has taken the request
+     * before. It has to be awaited before anything is changed or answered;
+     * rejects when the store does not answer.
+     *
+     * @default undefined nothing is left to be found out
+     */
+    readonly late?: LateRefusal | undefined;
   }
   /** The request is authentic, and was not taken. */
   | { readonly kind: "not_taken" }
@@ -193,7 +201,15 @@ type AuthOutcome =
     readonly body: Exclude<BodyOutcome, { readonly kind: "ok" }>;
   };
 
-type AdmitOutcome = ResolveOutcome | { readonly kind: "not_taken" };
+/** What is known of a request only when the store has answered. */
+export type LateRefusal = Promise<Refusal | undefined>;
+
+type AdmitOutcome =
+  | (Extract<ResolveOutcome, { readonly kind: "ok" }> & {
+    readonly late?: LateRefusal;
+  })
+  | Refusal
+  | { readonly kind: "not_taken" };
 
 /** Options of {@linkcode Authenticator}. */
 interface AuthenticatorOptions {
@@ -261,7 +277,7 @@ export class Authenticator {
     if (body.kind !== "ok") return { kind: "no_body", body };
     const admitted = await this.#admit(request, read.head, body.bytes);
     return admitted.kind === "ok"
-      ? { kind: "ok", caller: admitted.caller, body: body.bytes }
+      ? { ...admitted, body: body.bytes }
       : admitted;
   }
 
@@ -308,8 +324,13 @@ export class Authenticator {
     }
     // A replay of a read-only request only reads again, so its nonce need not
     // reach the disk at once; a killed process may forget it.
-    const isNew = await claimed.claim.keep({ canWait: isReading });
-    return isNew === false ? refusal("ERR_REPLAY") : resolved;
+    const late = claimed.claim.keep({ canWait: isReading })
+      ?.then((isNew) => isNew ? undefined : refusal("ERR_REPLAY"));
+    if (late === undefined) return resolved;
+    if (!isReading) return await late ?? resolved;
+    // It may fail before anybody waits for it.
+    late.catch(() => {});
+    return { ...resolved, late };
   }
 
   /** Admits a request that only reads and may be repeated. */

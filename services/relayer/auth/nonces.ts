@@ -59,6 +59,14 @@ interface KeptNonce {
 }
 
 /**
+ * By how much longer than in memory nonces stay in a store that instances share:
+ * by more than its time may step where another server takes it over. Else a
+ * nonce could expire while an instance that has not seen the step yet still
+ * accepts its signature.
+ */
+const STEP_MS = 60_000;
+
+/**
  * Persists nonces in the store. Each is queued at once, so that it is written
  * before anything the request writes. A store that several instances share
  * decides whether the nonce is new; else the memory does.
@@ -71,10 +79,12 @@ export function toStore({ store, storage, logger }: {
 }): NoncesOptions["persist"] {
   return ({ nonce, expiresAtMs, canWait }) => {
     const change = { kind: "nonce", nonce, expiresAtMs } as const;
-    const committing = store.commit([change], { canWait });
     if (store.hasOwnTime) {
-      return committing.then(({ kind }) => kind === "ok");
+      const kept = { ...change, expiresAtMs: expiresAtMs + STEP_MS };
+      return store.commit([kept], { canWait })
+        .then(({ kind }) => kind === "ok");
     }
+    const committing = store.commit([change], { canWait });
     // A conflict says nothing new: the memory knows all nonces of the store.
     committing.catch((error) => {
       if (storage.note(error)) return;

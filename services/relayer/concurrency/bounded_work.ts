@@ -222,13 +222,14 @@ export function steadyMs(clock: Clock): number {
 }
 
 /**
- * A signal that is aborted when the client of a request goes away. The caller
- * has to release it.
+ * A signal that is aborted when the client of a request goes away, or by
+ * `end()`. The caller has to release it.
  */
 export function goneSignal(
   request: HttpRequest,
-): { readonly signal: AbortSignal; release(): void } {
+): { readonly signal: AbortSignal; end(): void; release(): void } {
   const controller = new AbortController();
-  const release = request.onGone(() => controller.abort());
-  return { signal: controller.signal, release };
+  const end = (): void => controller.abort();
+  const release = request.onGone(end);
+  return { signal: controller.signal, end, release };
 }

@@ -18,6 +18,7 @@ import { CommitWriter } from "./commit_writer.ts";
 import { JobReads } from "./job_reads.ts";
 import { MemoryReads } from "./memory_reads.ts";
 import { migrationPlan } from "./migrations.ts";
+import { NonceClaims } from "./nonce_claims.ts";
 import { SideReads } from "./side_reads.ts";
 import { sweep } from "./sweep.ts";
 
@@ -48,6 +49,7 @@ export interface PostgresStoreOptions extends DatabaseOptions {
 interface StoreParts {
   readonly database: InstanceDatabase<Notice>;
   readonly commits: CommitWriter;
+  readonly nonces: NonceClaims;
   readonly jobs: JobReads;
   readonly memories: MemoryReads;
   readonly sides: SideReads;
@@ -104,6 +106,11 @@ export class PostgresStore extends DatabaseStore<Notice, StoreParts>
         nowMs: () => this.#nowMs(),
         maxQueuedRows: maxQueuedChanges,
       }),
+      nonces: new NonceClaims({
+        runner: database.reading,
+        nowMs: () => this.#nowMs(),
+        maxWaiting: maxQueuedChanges,
+      }),
       jobs: new JobReads(database.reading),
       memories: new MemoryReads(database.reading),
       sides: new SideReads(database.reading),
@@ -119,7 +126,7 @@ export class PostgresStore extends DatabaseStore<Notice, StoreParts>
     const { opened } = this;
     this.opened = undefined;
     if (opened === undefined) return;
-    await opened.commits.idle();
+    await Promise.all([opened.commits.idle(), opened.nonces.idle()]);
     await opened.database.stop();
   };
 
@@ -135,7 +142,12 @@ export class PostgresStore extends DatabaseStore<Notice, StoreParts>
 
   /** Applies changes; none of them waits for others to share a transaction. */
   readonly commit: RelayerStore["commit"] = (changes) =>
-    this.use(({ commits, database }) => {
+    this.use(({ commits, nonces, database }) => {
+      const [first] = changes;
+      // What a request writes after its nonce demands the standby.
+      if (changes.length === 1 && first?.kind === "nonce") {
+        return nonces.claim(first);
+      }
       database.replication.demand();
       return commits.commit(changes);
     });
