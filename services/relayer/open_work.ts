@@ -137,6 +137,11 @@ export interface RelayerAccess
   extends Pick<RelayerParts, "authenticator" | "rateLimits" | "ownerTokens"> {
   /** Delays the answers of refusals for a moment. */
   readonly refusalDelay: RefusalDelay;
+  /**
+   * Writes the points that callers have spent to the store, and reads those of
+   * other instances.
+   */
+  syncRates(): Promise<void>;
   /** Writes the points that callers have spent to the store. */
   flush(): Promise<void>;
 }
@@ -190,8 +195,12 @@ export async function openAccess(
         windows.map((window) => ({ kind: "rate", window })),
       );
     },
+    read: store.hasOwnTime ? (of) => store.rateWindowsOf(of) : undefined,
   });
-  rateLimits.load(await store.rateWindows(rateLimits.firstMinute));
+  // Those of a shared store are read as callers come.
+  if (!store.hasOwnTime) {
+    rateLimits.load(await store.rateWindows(rateLimits.firstMinute));
+  }
   return {
     authenticator: new Authenticator({
       clock,
@@ -206,6 +215,7 @@ export async function openAccess(
     ownerTokens: serviceCredential === ""
       ? undefined
       : new OwnerTokens({ clock, credential: serviceCredential }),
+    syncRates: () => rateLimits.sync(),
     flush: () => rateLimits.flush(),
   };
 }

@@ -34,6 +34,7 @@ import {
   type RelayerInstances,
   type RelayerWork,
 } from "./open_work.ts";
+import { SHARED_SYNC_MS } from "./auth/rate_limits.ts";
 import type { OpenRpc } from "./ledger/embedded_rpc.ts";
 import { resolveKeyServerThreshold } from "./ledger/key_server_input.ts";
 import type { RelayerSettings } from "./settings.ts";
@@ -272,8 +273,8 @@ function backgroundWork(
     },
     {
       action: "write down rate windows",
-      intervalMs: FLUSH_EVERY_MS,
-      run: () => access.flush(),
+      intervalMs: store.hasOwnTime ? SHARED_SYNC_MS : FLUSH_EVERY_MS,
+      run: () => access.syncRates(),
     },
     {
       action: "check the storage",

@@ -2,12 +2,18 @@
  * Rate limits of callers, in points: within a minute for each key, within a
  * minute and an hour for each account.
  *
+ * Each instance decides from its memory. Where several share the store, each
+ * adds its points to those of all every {@linkcode SHARED_SYNC_MS}, and reads
+ * those of the callers that it has served since. So each knows all points that
+ * are a second old, and together they let no more through than a limit and what
+ * comes to all of them within a second.
+ *
  * @module
  */
 
 import { BoundedMap } from "../../shared/bounded_map.ts";
 import type { Clock } from "../../shared/clock.ts";
-import type { RateWindow } from "../store/store.ts";
+import type { RateWindow, RelayerStore } from "../store/store.ts";
 import type { Caller } from "./authenticate.ts";
 
 /** Points spent within a minute. */
@@ -103,6 +109,12 @@ interface RateLimitsOptions {
   /** Adds points to stored windows; called by {@linkcode RateLimits.flush}. */
   readonly persist: (windows: readonly RateWindow[]) => Promise<void>;
   /**
+   * Reads the sums that are stored, with the points of other instances.
+   *
+   * @default no other instance spends points
+   */
+  readonly read?: RelayerStore["rateWindowsOf"] | undefined;
+  /**
    * Most keys and accounts that are remembered; the one with the oldest call is
    * evicted first.
    *
@@ -124,11 +136,26 @@ interface Layer {
  * one.
  */
 const MAX_MINUTES = 61;
-/** Most windows of one commit. */
+/** Most windows of one commit, and most names of one read. */
 const FLUSH_WINDOWS = 1_000;
+
+/**
+ * Milliseconds between two calls of {@linkcode RateLimits.sync} where instances
+ * share the store: points wait that long at most to be written, and again to be
+ * read.
+ */
+export const SHARED_SYNC_MS = 500;
 
 const nameOfKey = (caller: Caller): string => `k:${caller.publicKey}`;
 const nameOfAccount = (caller: Caller): string => `a:${caller.accountId}`;
+
+/** The points of a name. */
+interface Spent {
+  /** By minute, the earliest first. */
+  readonly points: MinutePoints[];
+  /** In which minute the sums of all instances were read last. */
+  readMinute: number;
+}
 
 /**
  * Counts the points that callers spend. Only callers whose signature and
@@ -137,12 +164,15 @@ const nameOfAccount = (caller: Caller): string => `a:${caller.accountId}`;
 export class RateLimits {
   readonly #clock: Clock;
   readonly #persist: RateLimitsOptions["persist"];
+  readonly #read: RateLimitsOptions["read"];
   readonly #maxNames: number;
   readonly #layers: readonly Layer[];
   /**
    * Points by name of key or account; the most recently used name comes last.
    */
-  readonly #spent: BoundedMap<string, MinutePoints[]>;
+  readonly #spent: BoundedMap<string, Spent>;
+  /** Names that have spent points here since the sums were read last. */
+  #active = new Set<string>();
   /** Points that were not stored yet, by minute and name. */
   #added = new Map<string, RateWindow>();
 
@@ -150,6 +180,7 @@ export class RateLimits {
   constructor(options: RateLimitsOptions) {
     this.#clock = options.clock;
     this.#persist = options.persist;
+    this.#read = options.read;
     this.#maxNames = options.maxNames ?? 100_000;
     this.#spent = new BoundedMap({ maxEntries: this.#maxNames });
     const { keyPerMinute, accountPerMinute, accountPerHour } = options;
@@ -189,7 +220,7 @@ export class RateLimits {
   load(windows: readonly RateWindow[]): void {
     for (const { name, minute, points } of windows) {
       if (minute >= this.firstMinute) {
-        addPoints(this.#use(name), { minute, points });
+        addPoints(this.#use(name).points, { minute, points });
       }
     }
   }
@@ -200,7 +231,7 @@ export class RateLimits {
     let [longest, waitFor]: [number, Layer | undefined] = [0, undefined];
     for (const layer of this.#layers) {
       const { minutes, limit } = layer;
-      const spent = this.#spent.peek(layer.toName(caller)) ?? [];
+      const spent = this.#spent.peek(layer.toName(caller))?.points ?? [];
       const seconds = waitSeconds(spent, { minutes, limit, nowMs, points });
       if (seconds > longest) [longest, waitFor] = [seconds, layer];
     }
@@ -220,8 +251,12 @@ export class RateLimits {
     if (!(points > 0)) return;
     const minute = this.#minute();
     for (const name of [nameOfKey(caller), nameOfAccount(caller)]) {
-      addPoints(this.#use(name), { minute, points });
+      addPoints(this.#use(name).points, { minute, points });
       this.#note({ name, minute, points });
+      // Bounded, like the names in memory.
+      if (this.#read !== undefined && this.#active.size < 2 * this.#maxNames) {
+        this.#active.add(name);
+      }
     }
   }
 
@@ -245,6 +280,60 @@ export class RateLimits {
     }
   }
 
+  /**
+   * Stores the points that were spent here, and reads those of other instances
+   * where there are any. Called in turn, never twice at a time.
+   *
+   * @throws {unknown} what `persist` and `read` throw; the next call makes up
+   * for it
+   */
+  async sync(): Promise<void> {
+    await this.flush();
+    const read = this.#read;
+    if (read === undefined) return;
+    const minute = this.#minute();
+    const byMinute = Map.groupBy(this.#active, (name) => {
+      const readMinute = this.#spent.peek(name)?.readMinute ?? -Infinity;
+      // Others may have added to the minute before since it was read.
+      return Math.max(this.firstMinute, readMinute - 1);
+    });
+    for (const [fromMinute, names] of byMinute) {
+      const minutes = Array.from(
+        { length: minute - fromMinute + 1 },
+        (_, at) => fromMinute + at,
+      );
+      for (let from = 0; from < names.length; from += FLUSH_WINDOWS) {
+        const some = names.slice(from, from + FLUSH_WINDOWS);
+        for (const name of some) this.#active.delete(name);
+        try {
+          this.#take(await read({ names: some, minutes }), some, minute);
+        } catch (error) {
+          for (const name of some) this.#active.add(name);
+          throw error;
+        }
+      }
+    }
+  }
+
+  /** Takes over sums, to which what is not stored yet is added. */
+  #take(
+    windows: readonly RateWindow[],
+    names: readonly string[],
+    readMinute: number,
+  ): void {
+    for (const { name, minute, points } of windows) {
+      const spent = this.#spent.peek(name)?.points;
+      if (spent === undefined) continue;
+      const own = this.#added.get(toKey(name, minute))?.points ?? 0;
+      const known = spent.find((one) => one.minute === minute)?.points ?? 0;
+      addPoints(spent, { minute, points: points + own - known });
+    }
+    for (const name of names) {
+      const spent = this.#spent.peek(name);
+      if (spent !== undefined) spent.readMinute = readMinute;
+    }
+  }
+
   #putBack(windows: readonly RateWindow[]): void {
     for (const window of windows) {
       // Bounded, like the names in memory: these windows matter only to others
@@ -255,16 +344,16 @@ export class RateLimits {
   }
 
   #note({ name, minute, points }: RateWindow): void {
-    const key = `${minute} ${name}`;
+    const key = toKey(name, minute);
     const sum = points + (this.#added.get(key)?.points ?? 0);
     this.#added.set(key, { name, minute, points: sum });
   }
 
   /** Returns the points of a name, and marks the name as used now. */
-  #use(name: string): MinutePoints[] {
+  #use(name: string): Spent {
     const known = this.#spent.get(name);
     if (known !== undefined) return known;
-    const spent: MinutePoints[] = [];
+    const spent: Spent = { points: [], readMinute: -Infinity };
     this.#spent.set(name, spent);
     return spent;
   }
@@ -272,6 +361,10 @@ export class RateLimits {
   #minute(): number {
     return Math.floor(this.#clock.nowMs() / MINUTE_MS);
   }
+}
+
+function toKey(name: string, minute: number): string {
+  return `${minute} ${name}`;
 }
 
 /**
@@ -282,7 +375,11 @@ function addPoints(spent: MinutePoints[], added: MinutePoints): void {
   // Nearly always the last; another one only after a clock was set.
   const index = spent.findLastIndex((known) => known.minute === minute);
   const sum = points + (spent[index]?.points ?? 0);
-  if (index === -1) spent.push({ minute, points: sum });
-  else spent[index] = { minute, points: sum };
+  if (index !== -1) spent[index] = { minute, points: sum };
+  else {
+    const isLast = minute >= (spent.at(-1)?.minute ?? -Infinity);
+    spent.push({ minute, points: sum });
+    if (!isLast) spent.sort((a, b) => a.minute - b.minute);
+  }
   if (spent.length > MAX_MINUTES + 1) spent.shift();
 }

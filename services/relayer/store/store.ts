@@ -452,6 +452,13 @@ export interface RelayerStore extends InstanceStore<Notice> {
   nonces(nowMs: number): Promise<readonly string[]>;
   /** Rate windows from a minute on; read once, at startup. */
   rateWindows(fromMinute: number): Promise<readonly RateWindow[]>;
+  /** Rate windows of some names in some minutes, in no order. */
+  rateWindowsOf(
+    of: {
+      readonly names: readonly string[];
+      readonly minutes: readonly number[];
+    },
+  ): Promise<readonly RateWindow[]>;
   /**
    * The snapshot of an owner's index; undefined when there is no complete one.
    */

@@ -231,6 +231,10 @@ export class MemoryStore implements RelayerStore {
     return unused();
   }
 
+  rateWindowsOf(): ReturnType<RelayerStore["rateWindowsOf"]> {
+    return unused();
+  }
+
   snapshot(): ReturnType<RelayerStore["snapshot"]> {
     return unused();
   }

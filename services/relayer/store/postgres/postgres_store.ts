@@ -228,6 +228,10 @@ export class PostgresStore extends DatabaseStore<Notice, StoreParts>
   readonly rateWindows: RelayerStore["rateWindows"] = (fromMinute) =>
     this.use(({ sides }) => sides.rateWindows(fromMinute));
 
+  /** Rate windows of some names in some minutes. */
+  readonly rateWindowsOf: RelayerStore["rateWindowsOf"] = (of) =>
+    this.use(({ sides }) => sides.rateWindowsOf(of));
+
   /** The whole snapshot of an owner's index. */
   readonly snapshot: RelayerStore["snapshot"] = (owner) =>
     this.use(({ sides }) => sides.snapshot(owner));

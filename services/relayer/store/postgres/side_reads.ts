@@ -62,6 +62,18 @@ export class SideReads {
     return rows.map((row) => WINDOWS.readRow(row));
   };
 
+  /** Rate windows of some names in some minutes. */
+  rateWindowsOf: RelayerStore["rateWindowsOf"] = async (
+    { names, minutes },
+  ) => {
+    const rows = await this.#runner.query(
+      `SELECT ${WINDOWS.selected} FROM rate_windows ` +
+        "WHERE minute = ANY($1::bigint[]) AND name = ANY($2::text[])",
+      [minutes, names],
+    );
+    return rows.map((row) => WINDOWS.readRow(row));
+  };
+
   /** The whole snapshot of an owner's index. */
   snapshot: RelayerStore["snapshot"] = async (owner) => {
     const [row] = await this.#runner.query(

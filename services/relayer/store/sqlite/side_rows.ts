@@ -28,6 +28,9 @@ const STATEMENTS = {
     ON CONFLICT(minute, name) DO UPDATE SET points = points + excluded.points`,
   windows: `SELECT ${WINDOWS.selected} FROM rate_windows WHERE minute >= ?
     ORDER BY minute, name`,
+  windowsOf: `SELECT ${WINDOWS.selected} FROM rate_windows
+    WHERE minute IN (SELECT value FROM json_each(?))
+    AND name IN (SELECT value FROM json_each(?))`,
 };
 
 /** Reads and writes the small tables. */
@@ -97,6 +100,15 @@ export class SideRows {
   /** Rate windows from a minute on. */
   windows(fromMinute: number): readonly RateWindow[] {
     return this.#statements.windows.all(fromMinute)
+      .map((record) => WINDOWS.readRow(record));
+  }
+
+  /** Rate windows of some names in some minutes. */
+  windowsOf(
+    { names, minutes }: Parameters<RelayerStore["rateWindowsOf"]>[0],
+  ): readonly RateWindow[] {
+    const of = [JSON.stringify(minutes), JSON.stringify(names)];
+    return this.#statements.windowsOf.all(...of)
       .map((record) => WINDOWS.readRow(record));
   }
 }

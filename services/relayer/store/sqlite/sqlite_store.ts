@@ -245,6 +245,10 @@ export class SqliteStore implements RelayerStore {
   readonly rateWindows: RelayerStore["rateWindows"] = (fromMinute) =>
     this.#read(({ sides }) => sides.windows(fromMinute));
 
+  /** Rate windows of some names in some minutes. */
+  readonly rateWindowsOf: RelayerStore["rateWindowsOf"] = (of) =>
+    this.#read(({ sides }) => sides.windowsOf(of));
+
   /** The whole snapshot of an owner's index. */
   readonly snapshot: RelayerStore["snapshot"] = (owner) =>
     this.#read(({ snapshots }) => snapshots.get(owner));

@@ -195,6 +195,34 @@ export function sideCases(): readonly StoreCase[] {
       },
     },
     {
+      title: "rateWindowsOf() has the windows of these names and minutes",
+      async run({ store }) {
+        const minute = Math.floor(SAMPLE_MS / 60_000);
+        const window = (name: string, back: number): Change => ({
+          kind: "rate",
+          window: { name, minute: minute - back, points: back + 1 },
+        });
+        await commitAll(
+          store,
+          ...["a", "b", "c"].flatMap((name) => [
+            window(name, 0),
+            window(name, 1),
+            window(name, 61),
+          ]),
+        );
+        const found = await store.rateWindowsOf({
+          names: ["c", "a", "nobody"],
+          minutes: [minute - 61, minute - 60, minute],
+        });
+        const seen = found.map(({ name, minute: of, points }) =>
+          `${name} ${minute - of} ${points}`
+        );
+        assertEquals(seen.sort(), ["a 0 1", "a 61 62", "c 0 1", "c 61 62"]);
+        const none = { names: [], minutes: [minute] };
+        assertEquals(await store.rateWindowsOf(none), []);
+      },
+    },
+    {
       title: "a nonce that is there conflicts, and nothing of its commit stays",
       async run({ store }) {
         const nonce = {
