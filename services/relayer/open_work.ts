@@ -44,6 +44,7 @@ import { JobTracing } from "./jobs/job_tracing.ts";
 import { JobSteps } from "./jobs/job_steps.ts";
 import { JobWaiters } from "./jobs/job_waiters.ts";
 import { StorageUsage } from "./jobs/storage_usage.ts";
+import type { JobName } from "./store/store.ts";
 import type { RelayerData } from "./open_data.ts";
 import { EntryRenewal } from "./recall/entry_renewal.ts";
 import { OwnerIndex } from "./recall/owner_index.ts";
@@ -299,11 +300,17 @@ export function openWork(
     ...{ embedder, clock, maxKept: settings.embeddingCache },
   });
   const questions = kept ?? embedder;
-  const recent = new RecentPlaintexts<BlobContent>(MAX_RECENT_CHARS);
+  const recent = new RecentPlaintexts<BlobContent>(MAX_RECENT_CHARS, clock);
   const usage = new StorageUsage(store, () => clock.nowMs());
-  const waiters = new JobWaiters({ store, clock, recent });
-  const onSettled = (id: string): void => waiters.tell(id);
-  const ids = new JobIds({ clock, randomBytes: tools.randomBytes });
+  const waiters = new JobWaiters({
+    ...{ store, clock, recent, logger },
+    hasOthers: () => instances.hasOthers,
+  });
+  const onSettled = (job: JobName): void => waiters.tell(job);
+  const ids = new JobIds({
+    clock: store.clock,
+    randomBytes: tools.randomBytes,
+  });
   const newId = (): string => ids.next();
   const shared = { store, vault, blobs, catalog, embedder, index, packageId };
   const steps = new JobSteps({
@@ -314,7 +321,7 @@ export function openWork(
   const jobTracing = tools.tracing && new JobTracing(tools.tracing);
   const runner = new JobRunner({
     store,
-    instance: () => instances.id,
+    instances,
     steps: jobTracing?.traced(steps) ?? steps,
     onSettled,
     maxAttempts: settings.jobMaxAttempts,
@@ -330,7 +337,8 @@ export function openWork(
     recent,
     usage,
     newId,
-    clock,
+    // Jobs are due by the store's time.
+    clock: store.clock,
     onAccepted: (ids) => {
       jobTracing?.accepted(ids);
       runner.wake();

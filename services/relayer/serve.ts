@@ -147,6 +147,7 @@ export function addParts(
     .add({
       name: "jobs",
       start() {
+        parts().work.waiters.start();
         parts().work.runner.start();
         return Promise.resolve();
       },

@@ -68,6 +68,11 @@ export class Waiters {
     return this.#count;
   }
 
+  /** What is waited for, by its names. */
+  get keys(): Iterable<string> {
+    return this.#waiting.keys();
+  }
+
   /**
    * Begins a wait; undefined when there must be none: the request is then
    * answered at once. It begins before the state is read, so that a change

@@ -156,7 +156,8 @@ Deno.test("sync() that failed is made up for by the next one", async () => {
 });
 
 serviceTest(["postgres"], {
-  name: "RateLimits of three instances on one database know each other's points",
+  name:
+    "RateLimits of three instances on one database know each other's points",
   async fn() {
     const subject = await openSubject();
     try {

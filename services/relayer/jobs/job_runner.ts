@@ -5,12 +5,13 @@
  */
 
 import type { Clock } from "../../shared/clock.ts";
+import type { Instances } from "../../shared/instances.ts";
 import type { Logger } from "../../shared/logger.ts";
 import { pause, Periodic } from "../../shared/periodic.ts";
 import { describeError, waitAtMost } from "../../shared/settled.ts";
 import type { JobRow } from "../store/rows.ts";
 import type { StorageWatch } from "../store/storage_watch.ts";
-import type { RelayerStore } from "../store/store.ts";
+import type { JobName, RelayerStore } from "../store/store.ts";
 import { LATE_FAILURE, nextAttemptMs } from "./job_failure.ts";
 import { JobLeases } from "./job_leases.ts";
 import type { FailedStep, JobSteps } from "./job_steps.ts";
@@ -23,18 +24,26 @@ interface JobRunnerOptions {
    */
   readonly store: Pick<
     RelayerStore,
-    "leaseJobs" | "renewLeases" | "nextJobMs" | "commit" | "jobs"
+    | "leaseJobs"
+    | "renewLeases"
+    | "nextJobMs"
+    | "commit"
+    | "jobs"
+    | "hasOwnTime"
   >;
   /**
-   * The id of this instance, as the members of the store have it.
+   * This instance and the others that share the store. It takes no jobs while
+   * others may count it as dead, and goes on with those of one that has gone.
    *
    * @default the instance has the store for itself
    */
-  readonly instance?: (() => string) | undefined;
+  readonly instances?:
+    | Pick<Instances, "id" | "isFenced" | "mayAct" | "onChange">
+    | undefined;
   /** Runs the steps of a batch of jobs. */
   readonly steps: Pick<JobSteps, "run">;
-  /** Called with the id of each job that was given up. */
-  readonly onSettled: (id: string) => void;
+  /** Called with each job that was given up. */
+  readonly onSettled: (job: JobName) => void;
   /** Most attempts of a job. */
   readonly maxAttempts: number;
   /**
@@ -65,7 +74,7 @@ interface JobRunnerOptions {
    * @default {() => false}
    */
   readonly givesWay?: () => boolean;
-  /** The time. */
+  /** The store's time. */
   readonly clock: Clock;
   /** Returns a number from 0 up to 1, which spreads retries. */
   readonly random: () => number;
@@ -105,6 +114,11 @@ const ENDING_MS = 250;
  * The longest time between two queries for due jobs: the wall clock may be set.
  */
 const LONGEST_REST_MS = 60_000;
+/**
+ * The same where instances share the store: one that dies, or has more jobs than
+ * it can do, leaves jobs that no other one is told of.
+ */
+const SHARED_REST_MS = 1_000;
 /** The time between two queries while jobs are under way. */
 const UNDER_WAY_REST_MS = 1_000;
 
@@ -120,10 +134,16 @@ export class JobRunner {
   /** A runner that is not started. */
   constructor(options: JobRunnerOptions) {
     this.#options = options;
-    const { store, instance = () => "", clock } = options;
+    const { store, instances, clock } = options;
     this.#leases = new JobLeases({
-      ...{ store, instance, clock },
+      ...{ store, clock },
+      instance: () => instances?.id ?? "",
       onError: (error) => this.#noteLost(error),
+    });
+    instances?.onChange((change) => {
+      const isDue = change.kind === "answered" &&
+        (change.isBack || change.gone.length > 0);
+      if (isDue) this.wake();
     });
     this.#looking = new Periodic({
       clock: options.clock,
@@ -169,8 +189,11 @@ export class JobRunner {
   }
 
   async #look(signal: AbortSignal): Promise<void> {
-    const { clock, givesWay = () => false } = this.#options;
+    const { clock, givesWay = () => false, instances } = this.#options;
     const { batch = 32, maxBatches = 3 } = this.#options;
+    if (instances?.isFenced === true && !await instances.mayAct()) {
+      return this.#looking.wakeIn(STORE_RETRY_MS);
+    }
     while (!signal.aborted && this.#batches.size < maxBatches) {
       const isSecond = givesWay() && !this.#isBehind;
       if (isSecond && !this.#mayGoOn(clock.nowMs())) {
@@ -317,19 +340,23 @@ export class JobRunner {
     }
     if (!hasFailed || outcome.kind === "conflict") return;
     logger.error("Abandoned a job", { job: job.id, reason, attempts });
-    onSettled(job.id);
+    onSettled(job);
   }
 
   async #wakeForNext(): Promise<void> {
     const { store, clock } = this.#options;
+    const longestMs = store.hasOwnTime ? SHARED_REST_MS : LONGEST_REST_MS;
     const nextMs = await store.nextJobMs();
-    if (nextMs === undefined) return;
+    if (nextMs === undefined) {
+      if (store.hasOwnTime) this.#looking.wakeIn(longestMs);
+      return;
+    }
     // Due jobs may wait for the end of a batch, and others must not wait for
     // the jobs under way, which count as due when their leases end.
     const isBusy = this.#leases.size > 0;
     const delayMs = isBusy
       ? UNDER_WAY_REST_MS
       : Math.max(1, nextMs - clock.nowMs());
-    this.#looking.wakeIn(Math.min(LONGEST_REST_MS, delayMs));
+    this.#looking.wakeIn(Math.min(longestMs, delayMs));
   }
 }

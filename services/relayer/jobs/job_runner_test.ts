@@ -42,6 +42,7 @@ class FakeWork {
   readonly storage = new StorageWatch(() => Promise.resolve(), this.logger);
   readonly rows = new Map<string, JobRow>();
   readonly settled: string[] = [];
+  hasOwnTime = false;
   readonly batches: (readonly string[])[] = [];
   /** When set, calls of the store reject with this error. */
   fault: Error | undefined;
@@ -74,7 +75,7 @@ class FakeWork {
           return this.work(jobs, signal);
         },
       },
-      onSettled: (id) => void this.settled.push(id),
+      onSettled: ({ id }) => void this.settled.push(id),
       maxAttempts: 3,
       random: () => 0.5,
       ...options,
@@ -298,6 +299,7 @@ Deno.test("JobRunner.stop() begins nothing that a look finds meanwhile", async (
   const held = Promise.withResolvers<void>();
   const runner = work.runner({
     store: {
+      hasOwnTime: false,
       leaseJobs: async (leases) => {
         await held.promise;
         return await work.leaseJobs(leases);

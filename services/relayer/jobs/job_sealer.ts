@@ -9,7 +9,7 @@
 import type { Clock } from "../../shared/clock.ts";
 import { settle } from "../../shared/settled.ts";
 import type { Caller } from "../auth/authenticate.ts";
-import type { WorkOptions } from "../concurrency/bounded_work.ts";
+import { steadyMs, type WorkOptions } from "../concurrency/bounded_work.ts";
 import { formatSaltText, hashContent } from "../receipts/receipt.ts";
 import type { JobStatus, NewJob } from "../store/rows.ts";
 import type { KeyClaim } from "../store/store.ts";
@@ -183,25 +183,39 @@ export class JobSealer {
   }
 }
 
+/** A text that is kept for a while. */
+interface KeptText<Content> {
+  readonly content: Content;
+  readonly addedMs: number;
+}
+
 /**
  * A bounded cache of the texts of recent jobs, in memory only; texts that it
  * does not have are decrypted.
  */
 export class RecentPlaintexts<Content extends { readonly text: string }> {
   readonly #maxChars: number;
-  readonly #contents = new Map<string, Content>();
+  readonly #clock: Clock;
+  /** By the ids of the jobs, the oldest first. */
+  readonly #texts = new Map<string, KeptText<Content>>();
   #chars = 0;
 
   /** Makes a cache of at most `maxChars` characters. */
-  constructor(maxChars: number) {
+  constructor(maxChars: number, clock: Clock) {
     this.#maxChars = maxChars;
+    this.#clock = clock;
+  }
+
+  /** How many texts are kept. */
+  get size(): number {
+    return this.#texts.size;
   }
 
   /** Adds the content of a job; does nothing when there is no room. */
   add(jobId: string, content: Content): void {
     this.forget(jobId);
     if (this.#chars + content.text.length > this.#maxChars) return;
-    this.#contents.set(jobId, content);
+    this.#texts.set(jobId, { content, addedMs: steadyMs(this.#clock) });
     this.#chars += content.text.length;
   }
 
@@ -209,15 +223,24 @@ export class RecentPlaintexts<Content extends { readonly text: string }> {
    * Returns the content of a job; undefined when the cache does not have it.
    */
   get(jobId: string): Content | undefined {
-    return this.#contents.get(jobId);
+    return this.#texts.get(jobId)?.content;
   }
 
   /** Removes the content of a job. */
   forget(jobId: string): void {
-    const content = this.#contents.get(jobId);
-    if (content === undefined) return;
-    this.#contents.delete(jobId);
-    this.#chars -= content.text.length;
+    const kept = this.#texts.get(jobId);
+    if (kept === undefined) return;
+    this.#texts.delete(jobId);
+    this.#chars -= kept.content.text.length;
+  }
+
+  /** Removes what was added at least `ageMs` milliseconds ago. */
+  forgetOld(ageMs: number): void {
+    const beforeMs = steadyMs(this.#clock) - ageMs;
+    for (const [jobId, { addedMs }] of this.#texts) {
+      if (addedMs > beforeMs) return;
+      this.forget(jobId);
+    }
   }
 }
 

@@ -1,9 +1,13 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
+import { FakeClock } from "../../../tests/support/fake_clock.ts";
 import { SeededRandom } from "../../../tests/support/seeded_random.ts";
 import { JobIds, RecentPlaintexts } from "./job_sealer.ts";
 
 Deno.test("RecentPlaintexts remembers up to its bound and takes no more", () => {
-  const recent = new RecentPlaintexts<{ readonly text: string }>(10);
+  const recent = new RecentPlaintexts<{ readonly text: string }>(
+    10,
+    new FakeClock(),
+  );
   recent.add("a", { text: "12345" });
   recent.add("b", { text: "123456" });
   recent.add("c", { text: "12345" });
@@ -15,7 +19,10 @@ Deno.test("RecentPlaintexts remembers up to its bound and takes no more", () => 
 });
 
 Deno.test("RecentPlaintexts has room again for what was forgotten, and only once", () => {
-  const recent = new RecentPlaintexts<{ readonly text: string }>(10);
+  const recent = new RecentPlaintexts<{ readonly text: string }>(
+    10,
+    new FakeClock(),
+  );
   recent.add("a", { text: "1234567890" });
   recent.forget("a");
   recent.forget("a");
@@ -29,7 +36,10 @@ Deno.test("RecentPlaintexts has room again for what was forgotten, and only once
 });
 
 Deno.test("RecentPlaintexts counts what takes the place of the same job's once", () => {
-  const recent = new RecentPlaintexts<{ readonly text: string }>(10);
+  const recent = new RecentPlaintexts<{ readonly text: string }>(
+    10,
+    new FakeClock(),
+  );
   for (let round = 0; round < 5; round++) recent.add("a", { text: "12345" });
   recent.add("b", { text: "12345" });
   assertEquals(recent.get("b")?.text, "12345");

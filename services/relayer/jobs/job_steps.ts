@@ -374,7 +374,7 @@ export class JobSteps {
     const { metadata } = content;
     this.#stored.index(memory, { vector, metadata, words });
     this.#options.recent.forget(memory.id);
-    this.#options.onSettled(memory.id);
+    this.#options.onSettled(memory);
   }
 }
 

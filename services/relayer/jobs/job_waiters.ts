@@ -1,24 +1,45 @@
 /**
- * Lets requests wait until recall finds a job's memory or the job has failed.
+ * Lets requests wait until recall finds a job's memory or the job has failed,
+ * whichever instance works on it: instances that share the store tell each other
+ * of the jobs that they end. Since that may be lost, each looks by itself as
+ * well, only less often.
  *
  * @module
  */
 
 import type { Clock } from "../../shared/clock.ts";
+import type { Logger } from "../../shared/logger.ts";
+import { Periodic } from "../../shared/periodic.ts";
+import { describeError } from "../../shared/settled.ts";
 import { Waiters } from "../../shared/waiters.ts";
 import type { JobRow } from "../store/rows.ts";
-import type { RelayerStore } from "../store/store.ts";
+import type { JobName, Notice, RelayerStore } from "../store/store.ts";
+import type { RecentPlaintexts } from "./job_sealer.ts";
 
 /** Options of {@linkcode JobWaiters}. */
 interface JobWaitersOptions {
-  /** Reads the jobs. */
-  readonly store: Pick<RelayerStore, "jobs">;
+  /** Reads the jobs, and tells other instances of them. */
+  readonly store: Pick<
+    RelayerStore,
+    "jobs" | "settledJobs" | "hasOwnTime" | "tell" | "onNotice"
+  >;
   /** Sets timers. */
   readonly clock: Clock;
   /**
    * The cache of texts of jobs under way; a job that ended is removed from it.
    */
-  readonly recent: { forget(jobId: string): void };
+  readonly recent: Pick<
+    RecentPlaintexts<{ readonly text: string }>,
+    "forget" | "forgetOld"
+  >;
+  /**
+   * Whether other instances share the store, so that they have to be told.
+   *
+   * @default none does
+   */
+  readonly hasOthers?: (() => boolean) | undefined;
+  /** Logs looks that failed. */
+  readonly logger: Logger;
   /**
    * Most waits at a time; further requests are answered at once.
    *
@@ -27,15 +48,44 @@ interface JobWaitersOptions {
   readonly maxWaiters?: number;
 }
 
+/** How often jobs that are waited for are looked at. */
+const LOOK_EVERY_MS = 1_000;
+/** Most jobs of a query. */
+const LOOK_JOBS = 1_000;
+/**
+ * How long a text is kept where instances share the store: another one may have
+ * ended its job, or deleted it, and what it told of that may be lost.
+ */
+const SHARED_TEXT_MS = 30_000;
+
 /** Requests that wait for jobs. */
 export class JobWaiters {
   readonly #options: JobWaitersOptions;
   readonly #waiters: Waiters;
+  readonly #looking: Periodic;
+  #endListening: (() => void) | undefined;
 
   /** Makes a list without any waiting request. */
   constructor(options: JobWaitersOptions) {
     this.#options = options;
     this.#waiters = new Waiters(options);
+    this.#looking = new Periodic({
+      clock: options.clock,
+      intervalMs: LOOK_EVERY_MS,
+      run: (signal) => this.#look(signal),
+      onError: (error) =>
+        options.logger.warn("Cannot look at jobs that are waited for", {
+          error: describeError(error),
+        }),
+    });
+  }
+
+  /** Hears of other instances from now on, if the store has room for some. */
+  start(): void {
+    const { store } = this.#options;
+    if (!store.hasOwnTime) return;
+    this.#endListening = store.onNotice((notice) => this.#hear(notice));
+    this.#looking.start();
   }
 
   /**
@@ -52,7 +102,7 @@ export class JobWaiters {
     // The wait begins before the job is read, so that a change during the read
     // is not missed.
     const wait = this.#waiters.enter({
-      ...{ owner, key: id, waitMs },
+      ...{ owner, key: toKey({ owner, id }), waitMs },
       onGone: (listener) => onAbort(signal, listener),
     });
     try {
@@ -65,10 +115,14 @@ export class JobWaiters {
     }
   }
 
-  /** Ends the waits for a job that was found by recall or has ended. */
-  tell(id: string): void {
-    this.#options.recent.forget(id);
-    this.#waiters.tell(id);
+  /**
+   * Ends the waits for a job that was found by recall or has ended, at other
+   * instances as well.
+   */
+  tell({ owner, id }: JobName): void {
+    const { store, hasOthers = () => false } = this.#options;
+    this.#end({ owner, id });
+    if (hasOthers()) store.tell([{ kind: "job_ended", owner, id }]);
   }
 
   /**
@@ -76,13 +130,46 @@ export class JobWaiters {
    * it is.
    */
   stop(): void {
+    this.#endListening?.();
+    void this.#looking.stop();
     this.#waiters.stop();
+  }
+
+  #hear(notice: Notice): void {
+    if (notice.kind === "job_ended") this.#end(notice);
+    if (notice.kind === "gap") this.#looking.wake();
+  }
+
+  #end(job: JobName): void {
+    this.#options.recent.forget(job.id);
+    this.#waiters.tell(toKey(job));
+  }
+
+  /** Looks at what is waited for, and forgets texts. */
+  async #look(signal: AbortSignal): Promise<void> {
+    const { store, recent } = this.#options;
+    recent.forgetOld(SHARED_TEXT_MS);
+    const waited = Array.from(this.#waiters.keys, toName);
+    for (let from = 0; from < waited.length; from += LOOK_JOBS) {
+      if (signal.aborted) return;
+      const some = waited.slice(from, from + LOOK_JOBS);
+      for (const job of await store.settledJobs(some)) this.#end(job);
+    }
   }
 
   async #read(owner: string, id: string): Promise<JobRow | undefined> {
     const [job] = await this.#options.store.jobs(owner, [id]);
     return job;
   }
+}
+
+function toKey({ owner, id }: JobName): string {
+  return JSON.stringify([owner, id]);
+}
+
+function toName(key: string): JobName {
+  const [owner, id] = JSON.parse(key) as [string, string];
+  return { owner, id };
 }
 
 /** Calls the listener when the signal aborts, at once if it has aborted. */

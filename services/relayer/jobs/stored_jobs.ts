@@ -12,7 +12,7 @@ import type { Embedder } from "../embed/embedder.ts";
 import { type IndexedMemory, vectorFits } from "../recall/memory_index.ts";
 import { addStored, type VectorIndex } from "../recall/vector_index.ts";
 import type { JobRow, MemoryRow, NewMemory } from "../store/rows.ts";
-import type { RelayerStore } from "../store/store.ts";
+import type { JobName, RelayerStore } from "../store/store.ts";
 import type { RelayerVault } from "../vault/vault.ts";
 
 /** Parts that all steps of jobs need. */
@@ -27,10 +27,8 @@ export interface JobParts {
   readonly embedder: Embedder;
   /** The index in which recall finds memories. */
   readonly index: Pick<VectorIndex, "add" | "remove">;
-  /**
-   * Called with the id of each job that recall finds now, or that has ended.
-   */
-  readonly onSettled: (id: string) => void;
+  /** Called with each job that recall finds now, or that has ended. */
+  readonly onSettled: (job: JobName) => void;
   /** Logs what goes wrong. */
   readonly logger: Logger;
 }
@@ -112,7 +110,7 @@ export class StoredJobs {
     const { store, onSettled } = this.#options;
     const [memory] = await store.memories(job.owner, [job.id]);
     if (memory !== undefined) await this.#findAgain(memory);
-    onSettled(job.id);
+    onSettled(job);
     await this.note(job, memory?.sizeBytes ?? job.payload?.length ?? 0);
   }
 

@@ -154,6 +154,9 @@ export const JOBS: RowColumns<StoredJob> = new RowColumns<StoredJob>({
   payloadBytes: "payload_bytes",
 }, ["supersedes", "contentHash", "blobId", "error"]);
 
+/** The first status number of jobs for which nobody need wait any longer. */
+export const FIRST_SETTLED = 2;
+
 /** Whether a job of this status is still to be worked on. */
 export function isUnfinished(status: number): boolean {
   return status < FIRST_FINISHED;

@@ -215,7 +215,7 @@ export interface JobLeases {
 
 /** What relayers tell each other. */
 export type Notice =
-  /** A job has ended, for which a request may wait. */
+  /** Recall finds a job's memory, or the job has failed or was deleted. */
   | ({ readonly kind: "job_ended" } & JobName)
   | KeyNotice
   | CommonNotice;
@@ -361,6 +361,11 @@ export interface RelayerStore extends InstanceStore<Notice> {
     owner: string,
     ids: readonly string[],
   ): Promise<readonly (JobRow | undefined)[]>;
+  /**
+   * Those of some jobs for which nobody need wait any longer: recall finds their
+   * memories, they have failed, or there are none such.
+   */
+  settledJobs(jobs: readonly JobName[]): Promise<readonly JobName[]>;
   /**
    * Takes unfinished jobs whose next attempt is due, the longest waiting first,
    * for an instance. Until their lease ends, or the instance is no longer among

@@ -86,7 +86,7 @@ export async function removeMemory(
     }
     parts.index.remove(owner, id);
     // Requests that wait for the memory's job need not wait any longer.
-    parts.jobWatch.tell(id);
+    parts.jobWatch.tell({ owner, id });
     parts.usage.changed(owner);
     // The lock keeps the same bytes from being stored between the look for
     // other memories that have them and their removal.

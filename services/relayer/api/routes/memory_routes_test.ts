@@ -217,7 +217,7 @@ Deno.test("DELETE tells those who wait, gives the room back and marks the job", 
     const relayer = openTestRelayer({
       jobWatch: {
         wait: () => Promise.resolve(undefined),
-        tell: (id) => void told.push(id),
+        tell: ({ id }) => void told.push(id),
       },
     });
     const isStored = status === "uploaded" || status === "done";

@@ -94,6 +94,10 @@ export class MemoryStore implements RelayerStore {
     }));
   }
 
+  settledJobs(): ReturnType<RelayerStore["settledJobs"]> {
+    return unused();
+  }
+
   memories(
     owner: string,
     ids: readonly string[],

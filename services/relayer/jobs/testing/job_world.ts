@@ -22,7 +22,7 @@ import { toVectorState, type VectorState } from "../../recall/memory_index.ts";
 import type { JobRow } from "../../store/rows.ts";
 import { SqliteStore } from "../../store/sqlite/sqlite_store.ts";
 import { StorageWatch } from "../../store/storage_watch.ts";
-import type { RelayerStore } from "../../store/store.ts";
+import type { JobName, RelayerStore } from "../../store/store.ts";
 import { LocalVault } from "../../vault/local_vault.ts";
 import type { BlobContent, RelayerVault } from "../../vault/vault.ts";
 import { type AcceptOutcome, JobIntake } from "../job_intake.ts";
@@ -67,16 +67,30 @@ export interface WorldParts extends JobStepsOptions {
   readonly waiters: JobWaiters;
 }
 
+/** What a world shares with others, as several relayers do. */
+interface SharedWorld {
+  /** The time. */
+  readonly clock: FakeClock;
+  /** The store, which is open. */
+  readonly store: RelayerStore;
+  /**
+   * The world that has the vault, the blobs and the catalogue.
+   *
+   * @default this one
+   */
+  readonly of?: JobWorld;
+}
+
 /** A store, a vault and all other parts that jobs need. */
 export class JobWorld {
   /** The time. */
-  readonly clock = new FakeClock(1_800_000_000_000);
+  readonly clock: FakeClock;
   /** What was logged. */
   readonly logger = new RecordingLogger();
   /** The catalogue of blobs. */
-  readonly catalog = new MemoryCatalog();
+  readonly catalog: MemoryCatalog;
   /** The blob store. */
-  readonly blobs = new MemoryBlobs();
+  readonly blobs: MemoryBlobs;
   /** Makes vectors. */
   readonly embedder = new HookedEmbedder();
   /** Ids of jobs that were reported as found or ended. */
@@ -88,10 +102,11 @@ export class JobWorld {
   /** The index, which a restart loses. */
   index = new VectorIndex(this.embedder.width);
   /** The cache of texts for the runner. */
-  recent = new RecentPlaintexts<BlobContent>(1_000_000);
+  recent: RecentPlaintexts<BlobContent>;
   /** How often the intake reported that there are jobs to do. */
   accepted = 0;
   readonly #folder: string;
+  readonly #shared: SharedWorld | undefined;
   readonly #random = new SeededRandom(5);
   readonly #ids = new JobIds({
     clock: { nowMs: () => this.clock.nowMs() },
@@ -100,9 +115,14 @@ export class JobWorld {
   #store: RelayerStore;
   #vault: RelayerVault;
 
-  /** Makes a world whose files are in a folder. */
-  constructor(folder: string) {
+  /** Makes a world whose files are in a folder, or that shares another's. */
+  constructor(folder: string, shared?: SharedWorld) {
     this.#folder = folder;
+    this.#shared = shared;
+    this.clock = shared?.clock ?? new FakeClock(1_800_000_000_000);
+    this.catalog = shared?.of?.catalog ?? new MemoryCatalog();
+    this.blobs = shared?.of?.blobs ?? new MemoryBlobs();
+    this.recent = this.#makeRecent();
     this.#store = this.#makeStore();
     this.#vault = this.#makeVault();
   }
@@ -139,7 +159,7 @@ export class JobWorld {
     this.#store = this.#makeStore();
     this.#vault = this.#makeVault();
     this.index = new VectorIndex(this.embedder.width);
-    this.recent = new RecentPlaintexts<BlobContent>(1_000_000);
+    this.recent = this.#makeRecent();
     await this.start();
     const { store, vault, index, embedder: { width } } = this;
     const parts = { store, vault, index, wanted: { width } };
@@ -153,7 +173,7 @@ export class JobWorld {
     const { clock, logger, index, recent, embedder } = this;
     const hook: CallHook = (call, when) => this.hook(call, when);
     const store = hooked("store", { target: this.#store, hook });
-    const waiters = new JobWaiters({ store, clock, recent });
+    const waiters = new JobWaiters({ store, clock, recent, logger });
     return {
       ...{ clock, logger, index, recent, embedder, store, waiters },
       vault: hooked("vault", { target: this.#vault, hook }),
@@ -161,9 +181,9 @@ export class JobWorld {
       catalog: hooked("catalog", { target: this.catalog, hook }),
       packageId: "0xee",
       onVectorDue: ({ id }) => void this.vectorsDue.push(id),
-      onSettled: (id: string) => {
-        this.settled.push(id);
-        waiters.tell(id);
+      onSettled: (job: JobName) => {
+        this.settled.push(job.id);
+        waiters.tell(job);
       },
     };
   }
@@ -244,11 +264,11 @@ export class JobWorld {
 
   /** Deletes a memory as the API's route does. */
   async remove(id: string): Promise<RemovalOutcome> {
-    const { store, vault, blobs, catalog, index, recent, clock } = this;
+    const { store, vault, blobs, catalog, index, recent, clock, logger } = this;
     return await removeMemory(CALLER.owner, id, {
       ...{ store, vault, blobs, catalog, index },
       blobLocks: new BlobLocks(),
-      jobWatch: new JobWaiters({ store, clock, recent }),
+      jobWatch: new JobWaiters({ store, clock, recent, logger }),
       usage: this.usage(),
     });
   }
@@ -303,12 +323,18 @@ export class JobWorld {
     return false;
   }
 
+  #makeRecent(): RecentPlaintexts<BlobContent> {
+    return new RecentPlaintexts(1_000_000, this.clock);
+  }
+
   #makeStore(): RelayerStore {
+    if (this.#shared !== undefined) return this.#shared.store;
     const { clock, logger } = this;
     return new SqliteStore({ dataFolder: this.#folder, clock, logger });
   }
 
   #makeVault(): RelayerVault {
+    if (this.#shared?.of !== undefined) return this.#shared.of.vault;
     const { clock, logger } = this;
     return new LocalVault({ dataFolder: this.#folder, clock, logger });
   }

@@ -5,7 +5,12 @@
  */
 
 import type { Row, Runner } from "../../../shared/postgres/session.ts";
-import { FIRST_FINISHED, JOBS, readJob } from "../row_columns.ts";
+import {
+  FIRST_FINISHED,
+  FIRST_SETTLED,
+  JOBS,
+  readJob,
+} from "../row_columns.ts";
 import type { JobRow } from "../rows.ts";
 import type { RelayerStore } from "../store.ts";
 import { NamedRows } from "./named_rows.ts";
@@ -39,6 +44,20 @@ export class JobReads {
       ...{ table: "jobs", columns: qualify(COLUMNS), read: toJob },
     }).find;
   }
+
+  /** Those of some jobs for which nobody need wait any longer. */
+  settledJobs: RelayerStore["settledJobs"] = async (jobs) => {
+    const rows = await this.#runner.query(
+      "SELECT of.owner, of.id FROM unnest($1::text[], $2::text[]) " +
+        "AS of(owner, id) LEFT JOIN jobs USING(owner, id) " +
+        `WHERE status IS NULL OR status >= ${FIRST_SETTLED}`,
+      [jobs.map(({ owner }) => owner), jobs.map(({ id }) => id)],
+    );
+    return rows.map((row) => ({
+      owner: String(row["owner"]),
+      id: String(row["id"]),
+    }));
+  };
 
   /** Takes jobs whose next attempt is due. */
   async lease(

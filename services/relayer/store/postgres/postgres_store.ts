@@ -156,6 +156,10 @@ export class PostgresStore extends DatabaseStore<Notice, StoreParts>
   readonly jobs: RelayerStore["jobs"] = (...of) =>
     this.use(({ jobs }) => jobs.jobs(...of));
 
+  /** Those of some jobs for which nobody need wait any longer. */
+  readonly settledJobs: RelayerStore["settledJobs"] = (names) =>
+    this.use(({ jobs }) => jobs.settledJobs(names));
+
   /** Takes jobs whose next attempt is due. */
   readonly leaseJobs: RelayerStore["leaseJobs"] = (leases) =>
     this.use(({ jobs }) => jobs.lease(leases, this.mayEndLeases()));

@@ -6,9 +6,10 @@
 
 import type { DatabaseSync } from "node:sqlite";
 import type { JobRow, NewJob } from "../rows.ts";
-import type { Change, JobLeases, RelayerStore } from "../store.ts";
+import type { Change, JobLeases, JobName, RelayerStore } from "../store.ts";
 import {
   FIRST_FINISHED,
+  FIRST_SETTLED,
   isUnfinished,
   JOBS,
   readJob,
@@ -144,6 +145,12 @@ export class JobRows {
   get(owner: string, id: string): JobRow | undefined {
     const record = this.#statements.get.get(owner, id);
     return record && this.#read(record);
+  }
+
+  /** Whether nobody need wait for an owner's job any longer. */
+  isSettled({ owner, id }: JobName): boolean {
+    const status = this.#statements.head.get(owner, id)?.["status"];
+    return status === undefined || Number(status) >= FIRST_SETTLED;
   }
 
   /** Ends the leases that a commit ended, if all of it was applied. */

@@ -183,6 +183,10 @@ export class SqliteStore implements RelayerStore {
   readonly renewLeases: RelayerStore["renewLeases"] = (leases) =>
     this.#read(({ jobs }) => jobs.renew(leases));
 
+  /** Those of some jobs for which nobody need wait any longer. */
+  readonly settledJobs: RelayerStore["settledJobs"] = (names) =>
+    this.#read(({ jobs }) => names.filter((name) => jobs.isSettled(name)));
+
   /** When the next attempt of any unfinished job is due, or its lease ends. */
   readonly nextJobMs: RelayerStore["nextJobMs"] = () =>
     this.#read(({ jobs }) => jobs.nextMs());

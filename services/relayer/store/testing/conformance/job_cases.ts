@@ -182,6 +182,36 @@ export function jobCases(): readonly StoreCase[] {
 function leaseCases(): readonly StoreCase[] {
   return [
     {
+      title: "settledJobs() has those that nobody need wait for",
+      async run({ store }) {
+        const owner = ALICE;
+        const statuses = ["pending", "running", "uploaded", "done", "failed"];
+        await commitAll(
+          store,
+          ...statuses.flatMap((id): Change[] => [
+            { kind: "new_job", job: sampleJob({ id }) },
+            {
+              ...{ kind: "job", owner, id, expectedVersion: 1 },
+              patch: { status: id as JobRow["status"] },
+            },
+          ]),
+        );
+        const names = [...statuses, "none"].map((id) => ({ owner, id }));
+        const other = { owner: BOB, id: "running" };
+        const settled = await store.settledJobs([...names, other]);
+        assertEquals(
+          settled.map(({ owner, id }) => `${owner} ${id}`).sort(),
+          [
+            ...["done", "failed", "none", "uploaded"].map((id) =>
+              `${owner} ${id}`
+            ),
+            `${BOB} running`,
+          ].sort(),
+        );
+        assertEquals(await store.settledJobs([]), []);
+      },
+    },
+    {
       title: "a leased job is nobody else's until its lease ends",
       async run({ store }) {
         await join(store, "one", "two");
