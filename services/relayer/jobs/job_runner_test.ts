@@ -3,6 +3,7 @@ import { FakeClock } from "../../../tests/support/fake_clock.ts";
 import { RecordingLogger } from "../../../tests/support/recording_logger.ts";
 import { SeededRandom } from "../../../tests/support/seeded_random.ts";
 import { waitUntil } from "../../../tests/support/wait_until.ts";
+import type { InstanceChange } from "../../shared/instances.ts";
 import { StoreFailedError } from "../../shared/store_failed.ts";
 import { BlobStoreError } from "../blobs/blob_store.ts";
 import type { JobRow } from "../store/rows.ts";
@@ -629,5 +630,93 @@ Deno.test("JobRunner leaves a storage that failed alone for seconds, with one li
   }
   assert(work.looks > 10 && work.looks < 30, `${work.looks} looks`);
   assertEquals(work.logger.lines.length, 1);
+  await runner.stop(0);
+});
+
+/** An instance among others, as a test says. */
+class FakeInstances {
+  id = "boot_1";
+  isFenced = false;
+  /** Whether the store answers, so that the fence ends. */
+  answers = true;
+  readonly listeners = new Set<(change: InstanceChange) => void>();
+
+  mayAct(): Promise<boolean> {
+    if (this.answers) this.isFenced = false;
+    return Promise.resolve(!this.isFenced);
+  }
+
+  onChange(listen: (change: InstanceChange) => void): () => void {
+    this.listeners.add(listen);
+    return () => void this.listeners.delete(listen);
+  }
+
+  tell(gone: readonly string[], isBack: boolean): void {
+    for (const listen of this.listeners) {
+      listen({ kind: "answered", gone, isBack });
+    }
+  }
+}
+
+Deno.test("JobRunner takes no jobs while others may count its instance as dead, and goes on after that", async () => {
+  const work = new FakeWork();
+  work.hasOwnTime = true;
+  const instances = new FakeInstances();
+  instances.isFenced = true;
+  instances.answers = false;
+  const runner = work.runner({ instances });
+  work.add("a");
+  runner.start();
+  await work.clock.advanceAsync(5_000);
+  assertEquals([work.looks, work.batches], [0, []]);
+  instances.isFenced = false;
+  instances.tell([], true);
+  await work.clock.advanceAsync(0);
+  assertEquals(work.batches, [["a"]]);
+  // A process that only stood still asks, and goes on at once.
+  instances.isFenced = true;
+  instances.answers = true;
+  work.add("b");
+  runner.wake();
+  await work.clock.advanceAsync(0);
+  assertEquals(work.batches, [["a"], ["b"]]);
+  await runner.stop(0);
+  assertEquals(work.clock.pendingTimers, 0);
+});
+
+Deno.test("JobRunner looks at once when an instance has gone, and each second for what nobody tells", async () => {
+  const work = new FakeWork();
+  work.hasOwnTime = true;
+  const instances = new FakeInstances();
+  const runner = work.runner({ instances });
+  runner.start();
+  await work.clock.advanceAsync(100);
+  // Of an instance that is alive.
+  const leasedUntilMs = START_MS + 30_000;
+  work.add("a", { leasedBy: "boot_2", leasedUntilMs });
+  await work.clock.advanceAsync(5_000);
+  assertEquals(work.batches, []);
+  instances.tell([], false);
+  await work.clock.advanceAsync(0);
+  assertEquals(work.batches, []);
+  work.add("a", { leasedBy: undefined, leasedUntilMs: undefined });
+  instances.tell(["boot_2"], false);
+  await work.clock.advanceAsync(0);
+  assertEquals(work.batches, [["a"]]);
+  // Another instance took it in, and has more than it can do.
+  work.add("b");
+  await work.clock.advanceAsync(1_000);
+  assertEquals(work.batches, [["a"], ["b"]]);
+  await runner.stop(0);
+});
+
+Deno.test("JobRunner of an instance that has the store for itself rests until a job is due", async () => {
+  const work = new FakeWork();
+  const runner = work.runner({ instances: new FakeInstances() });
+  runner.start();
+  await work.clock.advanceAsync(0);
+  const { looks } = work;
+  await work.clock.advanceAsync(300_000);
+  assertEquals(work.looks, looks);
   await runner.stop(0);
 });
