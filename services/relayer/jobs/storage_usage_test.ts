@@ -6,6 +6,7 @@ class Sums {
   bytes = 100;
   open = { jobs: 2, bytes: 30 };
   reads = 0;
+  hasOwnTime = false;
   fault: Error | undefined;
   /** What the next answers wait for. */
   held: Promise<void> = Promise.resolve();
@@ -168,3 +169,51 @@ Deno.test("StorageUsage.reserve() keeps owners apart, however many there are", a
   reservation.release();
   assertEquals(await askKind(70), "ok");
 });
+
+Deno.test("StorageUsage.reserve() waits for no reading of a shared store while it stores all the time", async () => {
+  const { store, time, usage, askKind, take } = setUp();
+  store.hasOwnTime = true;
+  assertEquals(await askKind(70), "ok");
+  time.nowMs += 700;
+  const held = Promise.withResolvers<void>();
+  store.held = held.promise;
+  (await take(20)).settle();
+  assertEquals(store.reads, 2);
+  // The reading under way began before it was settled, and has other bytes.
+  (await take(20)).settle();
+  assertEquals(store.reads, 2);
+  assertEquals([await askKind(30), await askKind(31)], ["ok", "over_quota"]);
+  store.bytes = 120;
+  held.resolve();
+  await turn();
+  time.nowMs += 650;
+  // What was read, and what was settled since.
+  assertEquals([await askKind(30), await askKind(31)], ["ok", "over_quota"]);
+  assertEquals(store.reads, 2);
+  time.nowMs += 350;
+  assertEquals([await askKind(50), await askKind(51)], ["ok", "over_quota"]);
+  assertEquals(store.reads, 3);
+  // A deletion is seen at once.
+  store.bytes = 100;
+  usage.changed(OWNER);
+  assertEquals(await askKind(70), "ok");
+});
+
+Deno.test("StorageUsage.reserve() knows within a second what another instance has stored, also when a reading fails", async () => {
+  const { store, time, askKind } = setUp();
+  store.hasOwnTime = true;
+  assertEquals(await askKind(70), "ok");
+  store.bytes = 170;
+  time.nowMs += 800;
+  store.fault = new Error("no answer");
+  assertEquals(await askKind(70), "ok");
+  await turn();
+  store.fault = undefined;
+  time.nowMs += 200;
+  assertEquals(await askKind(1), "over_quota");
+});
+
+/** Lets everything go on that can. */
+function turn(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, 0));
+}

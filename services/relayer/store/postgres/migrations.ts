@@ -71,7 +71,9 @@ CREATE TABLE jobs(
 ) WITH (
   fillfactor = 70,
   toast_tuple_target = 1024,
-  autovacuum_vacuum_scale_factor = 0.05
+  autovacuum_vacuum_scale_factor = 0.05,
+  -- Open jobs are counted in the index alone once their pages were vacuumed.
+  autovacuum_vacuum_insert_scale_factor = 0.05
 );
 ALTER TABLE jobs ALTER COLUMN payload SET STORAGE EXTERNAL;
 CREATE INDEX jobs_due ON jobs(next_attempt_ms, n) WHERE status < 3;

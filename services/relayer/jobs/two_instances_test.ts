@@ -1,6 +1,7 @@
 /**
- * Tests of two runners on one database, of which one stands still or dies at
- * any call that it makes: the other one goes on with its job.
+ * Tests of two instances on one database: of two runners, one of which stands
+ * still or dies at any call that it makes; of requests that wait at one for a job
+ * that the other one does; of one client's key at both.
  */
 
 import { assert, assertEquals } from "@std/assert";
@@ -12,6 +13,7 @@ import {
 } from "../store/postgres/testing/postgres_subject.ts";
 import type { RelayerStore } from "../store/store.ts";
 import type { JobRunner } from "./job_runner.ts";
+import { JobWaiters } from "./job_waiters.ts";
 import { CALLER, JobWorld } from "./testing/job_world.ts";
 
 const { owner } = CALLER;
@@ -219,3 +221,72 @@ for (
     },
   });
 }
+
+serviceTest(["postgres"], {
+  name:
+    "JobWaiters.wait() answers when another instance has ended the job, and keeps no text of it",
+  async fn() {
+    await withTwo(async ({ subject, store, first, second }) => {
+      const [id = ""] = await first.accept(["Ada prefers tea"]);
+      const waitersOf = (world: JobWorld, its: RelayerStore): JobWaiters =>
+        new JobWaiters({
+          ...{ store: its, clock: subject.clock, logger: world.logger },
+          recent: world.recent,
+          hasOthers: () => true,
+        });
+      const waiters = waitersOf(first, subject.store);
+      const others = waitersOf(second, store);
+      waiters.start();
+      // Time stands still, so that no look can find the end.
+      const waiting = waiters.wait(owner, id, { waitMs: 20_000 });
+      const [job] = await second.leaseDue();
+      await second.steps({ onSettled: () => {} }).run(
+        [job!],
+        new AbortController().signal,
+      );
+      assert(first.recent.get(id) !== undefined);
+      let ended: string | undefined;
+      const answered = waiting.then((row) => void (ended = row?.status));
+      await waitUntil(() => {
+        // What is told before the first one listens is lost.
+        others.tell({ owner, id });
+        return ended !== undefined;
+      }, { what: "the answer" });
+      await answered;
+      assertEquals(ended, "done");
+      assertEquals(first.recent.get(id), undefined);
+      waiters.stop();
+      others.stop();
+    });
+  },
+});
+
+serviceTest(["postgres"], {
+  name:
+    "JobIntake.accept() makes one job for a client's key that comes to two instances at once",
+  async fn() {
+    await withTwo(async ({ store, first, second }) => {
+      for (let round = 0; round < 20; round++) {
+        const options = {
+          status: "running",
+          idempotencyKey: `order ${round}`,
+        } as const;
+        const text = `Ada prefers tea ${round}`;
+        const ids = await Promise.all(
+          [first, second, first, second].map((world) =>
+            world.accept([text], options)
+          ),
+        );
+        const [one] = ids;
+        assertEquals(ids, ids.map(() => one));
+        const open = await store.openJobs(owner);
+        assertEquals(open.jobs, round + 1);
+      }
+      const other = await second.offer(["Ben has a dog"], {
+        status: "running",
+        idempotencyKey: "order 0",
+      });
+      assertEquals(other.kind, "key_reused");
+    });
+  },
+});
