@@ -199,7 +199,8 @@ for (
   ] as const
 ) {
   serviceTest(["postgres"], {
-    name: `JobRunner of another instance ends a job once when the one that has it ${end}, at any call`,
+    name:
+      `JobRunner of another instance ends a job once when the one that has it ${end}, at any call`,
     async fn() {
       await withTwo(async (two) => {
         const calls: string[] = [];
