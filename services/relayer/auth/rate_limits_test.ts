@@ -8,7 +8,8 @@ import { FakeClock } from "../../../tests/support/fake_clock.ts";
 import { SeededRandom } from "../../../tests/support/seeded_random.ts";
 import type { RateWindow } from "../store/store.ts";
 import type { Caller } from "./authenticate.ts";
-import { RateLimits, spentPoints, waitSeconds } from "./rate_limits.ts";
+import { RateLimits } from "./rate_limits.ts";
+import { spentPoints, waitSeconds } from "./rate_windows.ts";
 
 type MinutePoints = Parameters<typeof spentPoints>[0][number];
 

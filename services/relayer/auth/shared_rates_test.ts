@@ -9,7 +9,8 @@ import { serviceTest } from "../../../tests/support/services.ts";
 import { openSubject } from "../store/postgres/testing/postgres_subject.ts";
 import type { RateWindow, RelayerStore } from "../store/store.ts";
 import type { Caller } from "./authenticate.ts";
-import { RateLimits, SHARED_SYNC_MS, spentPoints } from "./rate_limits.ts";
+import { RateLimits, SHARED_SYNC_MS } from "./rate_limits.ts";
+import { spentPoints } from "./rate_windows.ts";
 
 const ANN: Caller = { owner: "0xa", accountId: "0xa", publicKey: "ann" };
 const INSTANCES = 3;
