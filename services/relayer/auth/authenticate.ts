@@ -328,7 +328,7 @@ export class Authenticator {
       ?.then((isNew) => isNew ? undefined : refusal("ERR_REPLAY"));
     if (late === undefined) return resolved;
     if (!isReading) return await late ?? resolved;
-    // It may fail before anybody waits for it.
+    // It may fail before the handler waits for it.
     late.catch(() => {});
     return { ...resolved, late };
   }

@@ -5,8 +5,8 @@
  * Each instance decides from its memory. Where several share the store, each
  * adds its points to those of all every {@linkcode SHARED_SYNC_MS}, and reads
  * those of the callers that it has served since. So each knows all points that
- * are a second old, and together they let no more through than a limit and what
- * comes to all of them within a second.
+ * are a second old. Together they let through at most a limit and the calls that
+ * reach all of them within a second.
  *
  * @module
  */

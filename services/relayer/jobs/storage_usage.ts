@@ -50,7 +50,7 @@ type ReserveOutcome =
 /** How long a reading of the store counts, in milliseconds. */
 const FRESH_MS = 1_000;
 /**
- * The age from which a reading is made anew while it still counts, where that
+ * The age from which a reading is made again while it still counts, where that
  * takes a database some time: to count 30,000 unfinished jobs, 10 to 60 ms. So
  * an owner who stores all the time does not wait for it each second.
  */

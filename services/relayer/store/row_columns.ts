@@ -154,7 +154,7 @@ export const JOBS: RowColumns<StoredJob> = new RowColumns<StoredJob>({
   payloadBytes: "payload_bytes",
 }, ["supersedes", "contentHash", "blobId", "error"]);
 
-/** The first status number of jobs for which nobody need wait any longer. */
+/** The first status number of jobs for which a request waits no longer. */
 export const FIRST_SETTLED = 2;
 
 /** Whether a job of this status is still to be worked on. */

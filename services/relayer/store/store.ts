@@ -362,7 +362,7 @@ export interface RelayerStore extends InstanceStore<Notice> {
     ids: readonly string[],
   ): Promise<readonly (JobRow | undefined)[]>;
   /**
-   * Those of some jobs for which nobody need wait any longer: recall finds their
+   * Those of some jobs for which a request waits no longer: recall finds their
    * memories, they have failed, or there are none such.
    */
   settledJobs(jobs: readonly JobName[]): Promise<readonly JobName[]>;

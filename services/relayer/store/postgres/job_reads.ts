@@ -45,7 +45,7 @@ export class JobReads {
     }).find;
   }
 
-  /** Those of some jobs for which nobody need wait any longer. */
+  /** Those of some jobs for which a request waits no longer. */
   settledJobs: RelayerStore["settledJobs"] = async (jobs) => {
     const rows = await this.#runner.query(
       "SELECT of.owner, of.id FROM unnest($1::text[], $2::text[]) " +

@@ -156,7 +156,7 @@ export class PostgresStore extends DatabaseStore<Notice, StoreParts>
   readonly jobs: RelayerStore["jobs"] = (...of) =>
     this.use(({ jobs }) => jobs.jobs(...of));
 
-  /** Those of some jobs for which nobody need wait any longer. */
+  /** Those of some jobs for which a request waits no longer. */
   readonly settledJobs: RelayerStore["settledJobs"] = (names) =>
     this.use(({ jobs }) => jobs.settledJobs(names));
 

@@ -147,7 +147,7 @@ export class JobRows {
     return record && this.#read(record);
   }
 
-  /** Whether nobody need wait for an owner's job any longer. */
+  /** Whether a request waits for an owner's job no longer. */
   isSettled({ owner, id }: JobName): boolean {
     const status = this.#statements.head.get(owner, id)?.["status"];
     return status === undefined || Number(status) >= FIRST_SETTLED;

@@ -183,7 +183,7 @@ export class SqliteStore implements RelayerStore {
   readonly renewLeases: RelayerStore["renewLeases"] = (leases) =>
     this.#read(({ jobs }) => jobs.renew(leases));
 
-  /** Those of some jobs for which nobody need wait any longer. */
+  /** Those of some jobs for which a request waits no longer. */
   readonly settledJobs: RelayerStore["settledJobs"] = (names) =>
     this.#read(({ jobs }) => names.filter((name) => jobs.isSettled(name)));
 

@@ -182,7 +182,7 @@ export function jobCases(): readonly StoreCase[] {
 function leaseCases(): readonly StoreCase[] {
   return [
     {
-      title: "settledJobs() has those that nobody need wait for",
+      title: "settledJobs() has those for which a request waits no longer",
       async run({ store }) {
         const owner = ALICE;
         const statuses = ["pending", "running", "uploaded", "done", "failed"];
