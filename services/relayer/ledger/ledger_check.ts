@@ -6,23 +6,11 @@
  * @module
  */
 
-import { checkTransactionSignature } from "../../shared/ledger/ed25519.ts";
-import {
-  checkGas,
-  firstGasCoin,
-  nextGasCoin,
-} from "../../shared/ledger/gas_chain.ts";
-import { sha256 } from "../../shared/ledger/digest.ts";
-import {
-  hashTransaction,
-  type ObjectRef,
-  readSignedTransaction,
-} from "../../shared/ledger/transaction.ts";
-import { isJsonObject } from "../../shared/schema/schema.ts";
+import { firstGasCoin } from "../../shared/ledger/gas_chain.ts";
+import type { ObjectRef } from "../../shared/ledger/transaction.ts";
 import type { AccountRow } from "./account_rows.ts";
-import { applyCommand, type Command } from "./operator_command.ts";
-import { applyTransaction } from "./owner_transaction.ts";
-import { type Entry, FIRST_HASH, hashEntry } from "./ledger_log.ts";
+import { checkEntry, isSame, type LogState } from "./entry_check.ts";
+import { EMPTY_LOG, type Entry, type LogHead } from "./ledger_log.ts";
 import type { LocalLedger } from "./local_ledger.ts";
 
 /** The outcome of a check. */
@@ -47,16 +35,59 @@ type CheckOutcome =
     readonly reason: string;
   };
 
-/**
- * The state that results from the entries so far, which the next entry is
- * checked against.
- */
-interface State {
+/** The state that results from the entries so far. */
+class ReplayedState implements LogState {
   readonly packageId: string;
-  readonly accounts: Map<string, AccountRow>;
-  readonly byOwner: Map<string, AccountRow>;
-  readonly coins: Map<string, ObjectRef>;
-  readonly keyServers: Map<string, string>;
+  readonly accounts = new Map<string, AccountRow>();
+  readonly coins = new Map<string, ObjectRef>();
+  readonly keyServers = new Map<string, string>();
+  readonly #byOwner = new Map<string, AccountRow>();
+
+  constructor(packageId: string) {
+    this.packageId = packageId;
+  }
+
+  byId(accountId: string): AccountRow | undefined {
+    return this.accounts.get(accountId);
+  }
+
+  byOwner(owner: string): AccountRow | undefined {
+    return this.#byOwner.get(owner);
+  }
+
+  getCoin(address: string): ObjectRef {
+    return this.coins.get(address) ?? firstGasCoin(address);
+  }
+
+  keep(account: AccountRow): void {
+    this.accounts.set(account.accountId, account);
+    this.#byOwner.set(account.owner, account);
+  }
+
+  /** Returns what is wrong with an entry; undefined when it was taken. */
+  add(entry: Entry, last: LogHead): string | undefined {
+    const verdict = checkEntry(entry, { state: this, last });
+    switch (verdict.kind) {
+      case "broken":
+        return verdict.reason;
+      case "key server": {
+        const { server } = verdict;
+        this.keyServers.set(server.objectId, keyServerText(server));
+        return undefined;
+      }
+      case "command":
+        this.keep(verdict.account);
+        return undefined;
+      case "transaction": {
+        const { outcome, sender, nextCoin } = verdict;
+        this.coins.set(sender, nextCoin);
+        if (outcome.kind === "success" && outcome.account !== undefined) {
+          this.keep(outcome.account);
+        }
+        return undefined;
+      }
+    }
+  }
 }
 
 /** Rows of accounts that are read at once. */
@@ -72,40 +103,26 @@ export function checkLedger(
   { head }: { readonly head?: string | undefined } = {},
 ): CheckOutcome {
   const { log, packageId } = ledger;
-  const state: State = {
-    packageId,
-    accounts: new Map(),
-    byOwner: new Map(),
-    coins: new Map(),
-    keyServers: new Map(),
-  };
-  const last = log.head().sequence;
-  let previous = FIRST_HASH;
-  let timeMs = 0;
+  const state = new ReplayedState(packageId);
+  const { sequence: entries } = log.head();
+  let last: LogHead = EMPTY_LOG;
   let isHeadSeen = head === undefined;
-  for (let sequence = 1; sequence <= last; sequence++) {
+  for (let sequence = 1; sequence <= entries; sequence++) {
     const entry = log.at(sequence);
     if (entry === undefined) return broken(sequence, "it is not there");
-    if (!isSame(hashEntry(entry, { sequence, previous }), entry.hash)) {
-      return broken(sequence, "its hash is another one");
-    }
-    if (entry.timeMs < timeMs) return broken(sequence, "its time goes back");
-    const fault = entry.kind === "command"
-      ? commandFault(entry, { state, previous })
-      : transactionFault(entry, state);
+    const fault = state.add(entry, last);
     if (fault !== undefined) return broken(sequence, fault);
-    previous = entry.hash;
-    ({ timeMs } = entry);
-    isHeadSeen ||= head === previous.toHex();
+    last = entry;
+    isHeadSeen ||= head === last.hash.toHex();
   }
   if (!isHeadSeen) return broken(0, `the log never had the hash ${head}`);
   const fault = rowsFault(ledger, state);
   if (fault !== undefined) return broken(0, fault);
   return {
     kind: "ok",
-    entries: last,
+    entries,
     accounts: state.accounts.size,
-    head: previous.toHex(),
+    head: last.hash.toHex(),
   };
 }
 
@@ -113,86 +130,10 @@ function broken(sequence: number, reason: string): CheckOutcome {
   return { kind: "broken", sequence, reason };
 }
 
-function isSame(one: Uint8Array, other: Uint8Array): boolean {
-  return one.length === other.length &&
-    one.every((byte, at) => byte === other[at]);
-}
-
-function commandFault(
-  { payload, digest, sequence, timeMs }: Entry,
-  { state, previous }: { readonly state: State; readonly previous: Uint8Array },
+function rowsFault(
+  ledger: LocalLedger,
+  state: ReplayedState,
 ): string | undefined {
-  const own = sha256(`command ${sequence} `, previous, payload);
-  if (!isSame(own, digest)) return "its digest is another one";
-  const command = readCommand(payload);
-  if (command === undefined) return "it is no command";
-  if (command.kind === "add_key_server") {
-    state.keyServers.set(command.objectId, keyServerText(command));
-    return undefined;
-  }
-  const account = command.kind === "create_account"
-    ? state.byOwner.get(command.owner)
-    : state.accounts.get(command.accountId);
-  const { packageId } = state;
-  const outcome = applyCommand(command, {
-    ...{ packageId, account, nowMs: timeMs, digest },
-  });
-  if (outcome.kind !== "ok") return "it could not be carried out";
-  keep(state, outcome.account);
-  return undefined;
-}
-
-function keep({ accounts, byOwner }: State, account: AccountRow): void {
-  accounts.set(account.accountId, account);
-  byOwner.set(account.owner, account);
-}
-
-function readCommand(payload: Uint8Array): Command | undefined {
-  try {
-    const json: unknown = JSON.parse(new TextDecoder().decode(payload));
-    // Only this program writes commands, and the entry's hash is valid.
-    return isJsonObject(json) && typeof json["kind"] === "string"
-      ? json as unknown as Command
-      : undefined;
-  } catch {
-    // Not JSON, so not a command.
-    return undefined;
-  }
-}
-
-function transactionFault(entry: Entry, state: State): string | undefined {
-  const { payload, digest, sender, timeMs } = entry;
-  const read = readSignedTransaction(payload);
-  if (read.kind === "invalid") return read.reason;
-  const { transaction, data, signature } = read.value;
-  if (transaction.sender !== sender) return "its sender is another one";
-  if (!isSame(hashTransaction(data), digest)) {
-    return "its digest is another one";
-  }
-  const checked = checkTransactionSignature({ data, signature, sender });
-  if (checked.kind === "invalid") return checked.reason;
-  const coin = state.coins.get(sender) ?? firstGasCoin(sender);
-  const paid = checkGas(transaction, coin);
-  if (paid.kind === "invalid") return paid.reason;
-  state.coins.set(sender, nextGasCoin(coin, digest));
-  const { packageId } = state;
-  const outcome = applyTransaction(transaction, {
-    ...{ packageId, digest, nowMs: timeMs },
-    account: state.byOwner.get(sender),
-    isAccount: (accountId) => state.accounts.has(accountId),
-  });
-  if (outcome.kind === "refused") return outcome.reason;
-  const code = outcome.kind === "abort" ? outcome.code : undefined;
-  if (entry.outcome.abort?.code !== code) {
-    return "its recorded outcome differs from the computed one";
-  }
-  if (outcome.kind === "success" && outcome.account !== undefined) {
-    keep(state, outcome.account);
-  }
-  return undefined;
-}
-
-function rowsFault(ledger: LocalLedger, state: State): string | undefined {
   const { rows } = ledger;
   let seen = 0;
   let after = "";

@@ -116,7 +116,7 @@ const STEPS: readonly string[] = [
  *
  * @throws {Error} when the file has a later version than this program knows
  */
-function migrateLedger(db: DatabaseSync): void {
+export function migrateLedger(db: DatabaseSync): void {
   inTransaction(db, () => {
     const version = Number(
       db.prepare("PRAGMA user_version").get()
@@ -146,7 +146,7 @@ export interface LedgerFile {
   /** The time, for entries of the log. */
   readonly clock: Clock;
   /** Queues writes, and commits several of them together. */
-  readonly writes: Batcher;
+  readonly writes: Pick<Batcher, "add">;
   /**
    * Has SQLite's write-ahead log emptied after the next commit, so that
    * overwritten secrets do not stay in it.

@@ -65,7 +65,7 @@ export interface EntryOutcome {
 }
 
 /** An entry before it is written. */
-interface NewEntry {
+export interface NewEntry {
   /** A transaction that its sender signed, or a command of the operator. */
   readonly kind: "transaction" | "command";
   /** The digest of the transaction, or one over the command, 32 bytes. */
@@ -89,7 +89,7 @@ export interface Entry extends NewEntry {
 }
 
 /** Number, hash and time of the last entry; the time of an empty log is 0. */
-type LogHead = Pick<Entry, "sequence" | "hash" | "timeMs">;
+export type LogHead = Pick<Entry, "sequence" | "hash" | "timeMs">;
 
 /** Selects entries of the log. */
 export type EntryFilter =
@@ -118,8 +118,12 @@ export interface EventPlace {
   readonly position: number;
 }
 
-/** The hash before the first entry: no entry has it. */
-export const FIRST_HASH: Uint8Array = new Uint8Array(32);
+/** The head of an empty log; no entry has its hash. */
+export const EMPTY_LOG: LogHead = {
+  sequence: 0,
+  hash: new Uint8Array(32),
+  timeMs: 0,
+};
 
 const PLACE = `sequence > :from AND sequence < :to`;
 const EVENT_PLACE = `(sequence, position) > (:fromSequence, :fromPosition)
@@ -189,7 +193,7 @@ export class LedgerLog {
   /** Returns the number, hash and time of the last entry. */
   head(): LogHead {
     const row = this.#file.errors.run(() => this.#statements.head.get());
-    return row === undefined ? { sequence: 0, hash: FIRST_HASH, timeMs: 0 } : {
+    return row === undefined ? EMPTY_LOG : {
       sequence: Number(row["sequence"]),
       hash: columnBytes(row["hash"]),
       timeMs: Number(row["time_ms"]),
@@ -303,7 +307,8 @@ export function hashEntry(
   return sha256(bytes);
 }
 
-function outcomeText(outcome: EntryOutcome): string {
+/** The text of an outcome, which the hash of its entry covers. */
+export function outcomeText(outcome: EntryOutcome): string {
   return JSON.stringify(outcome);
 }
 

@@ -24,6 +24,7 @@ import {
   type Command,
   type CommandOutcome,
   type DelegateKeyInput,
+  type KeyServerText,
 } from "./operator_command.ts";
 import type { LedgerFile } from "./ledger_file.ts";
 import {
@@ -200,21 +201,10 @@ export class LocalLedger implements Ledger {
     const objectId = hexId(sha256("key server ", publicKey));
     const known = this.rows.keyServer(objectId);
     if (known?.name === name && known.url === url) return objectId;
-    const isNew = known === undefined;
     this.#change(() => {
-      const entry = this.#buildEntry({
-        kind: "add_key_server",
-        ...{ objectId, name, url, publicKey: publicKey.toHex() },
-      });
-      const { digest: changedBy } = entry;
-      const server = { objectId, name, url, publicKey, changedBy };
-      const entryIds = keyServerEntryIds(objectId);
-      this.rows.writeKeyServer(server, entryIds);
-      const objects = [objectId, ...entryIds].flatMap((id) =>
-        keyServerObject(server, id) ?? []
-      );
-      const changes = objects.map((object) => toChange(object, { isNew }));
-      this.#append(entry, changes);
+      const server = { objectId, name, url, publicKey: publicKey.toHex() };
+      const entry = this.#buildEntry({ kind: "add_key_server", ...server });
+      this.#append(entry, this.writeKeyServer(server, entry.digest));
     });
     return objectId;
   }
@@ -243,6 +233,37 @@ export class LocalLedger implements Ledger {
     ];
   }
 
+  /**
+   * Writes an account that its file had before there was a log, and returns the
+   * object that changed; runs within a transaction of the file.
+   */
+  writeAdopted(account: AccountRow): readonly ObjectChange[] {
+    return [this.#writeRow(account, { isNew: true })];
+  }
+
+  /**
+   * Writes a key server, and returns the objects that changed by it; runs within
+   * a transaction of the file.
+   *
+   * @param changedBy The digest of the entry.
+   */
+  writeKeyServer(
+    { objectId, name, url, publicKey }: KeyServerText,
+    changedBy: Uint8Array,
+  ): readonly ObjectChange[] {
+    const isNew = this.rows.keyServer(objectId) === undefined;
+    const server = {
+      ...{ objectId, name, url, changedBy },
+      publicKey: Uint8Array.fromHex(publicKey),
+    };
+    const entryIds = keyServerEntryIds(objectId);
+    this.rows.writeKeyServer(server, entryIds);
+    return [objectId, ...entryIds].flatMap((id) => {
+      const object = keyServerObject(server, id);
+      return object === undefined ? [] : [toChange(object, { isNew })];
+    });
+  }
+
   #writeRow(
     account: AccountRow,
     state: { readonly isNew: boolean },
@@ -259,6 +280,20 @@ export class LocalLedger implements Ledger {
    */
   forget(): void {
     this.#known.clear();
+  }
+
+  /** Reads a single state, whatever other processes write meanwhile. */
+  inOneState<T>(read: () => T): T {
+    const { db, errors } = this.#file;
+    if (db.isTransaction) return read();
+    try {
+      return errors.run(() => {
+        db.exec("BEGIN");
+        return read();
+      });
+    } finally {
+      rollBack(db);
+    }
   }
 
   /** Runs a change and undoes it; returns what the change returned. */
@@ -340,18 +375,20 @@ export class LocalLedger implements Ledger {
           ...{ accountId, owner, isActive, createdAtMs, delegateKeys },
         }, {
           account: undefined,
-          write: (adopted) => [this.#writeRow(adopted, { isNew: true })],
+          write: (adopted) => this.writeAdopted(adopted),
         });
       }
     });
   }
 
   /**
-   * Runs a change in a transaction, so that no other process writes in between.
+   * Runs a change in a transaction, so that no other process writes in between;
+   * in the one that is open, if any.
    */
   #change<T>(change: () => T): T {
+    const { db } = this.#file;
     try {
-      return inTransaction(this.#file.db, change);
+      return db.isTransaction ? change() : inTransaction(db, change);
     } catch (error) {
       this.forget();
       throw this.#file.errors.named(error);

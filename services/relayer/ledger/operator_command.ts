@@ -56,7 +56,7 @@ export type Command =
   | { readonly kind: "add_key_server" } & KeyServerText;
 
 /** A key server as a command has it. */
-interface KeyServerText extends Omit<KeyServerInput, "publicKey"> {
+export interface KeyServerText extends Omit<KeyServerInput, "publicKey"> {
   /** The key server's object id, which follows from its public key. */
   readonly objectId: string;
   /** The key server's public key, 192 hexadecimal digits. */

@@ -52,14 +52,14 @@ const EPOCH = 0n;
 /** Executes transactions on the embedded ledger. */
 export class TransactionExecutor {
   readonly #ledger: LocalLedger;
-  readonly #file: LedgerFile;
+  readonly #file: Pick<LedgerFile, "clock" | "writes">;
   readonly #limits: TransactionLimits;
 
   /** Makes an executor over a ledger and its file. */
   constructor(
     ledger: LocalLedger,
     { file, limits }: {
-      readonly file: LedgerFile;
+      readonly file: Pick<LedgerFile, "clock" | "writes">;
       readonly limits: TransactionLimits;
     },
   ) {
@@ -93,9 +93,15 @@ export class TransactionExecutor {
     const limited = this.#limits.take(sender);
     if (limited !== undefined) return refused(limited);
     const payload = writeSignedTransaction({ data, signature });
+    // Counted once, however often it is applied.
+    let isCounted = false;
+    const onKept = (): void => {
+      if (!isCounted) this.#limits.noteKept(from);
+      isCounted = true;
+    };
     try {
       return await this.#file.writes.add(
-        () => this.#apply(transaction, { digest, payload, from }),
+        () => this.#apply(transaction, { digest, payload, from, onKept }),
         { bytes: QUEUED_BYTES },
       );
     } catch (error) {
@@ -110,10 +116,11 @@ export class TransactionExecutor {
    */
   #apply(
     transaction: Transaction,
-    { digest, payload, from }: {
+    { digest, payload, from, onKept }: {
       readonly digest: Uint8Array;
       readonly payload: Uint8Array;
       readonly from: string;
+      readonly onKept: () => void;
     },
   ): ExecuteOutcome {
     const { log, rows } = this.#ledger;
@@ -136,7 +143,7 @@ export class TransactionExecutor {
       ...{ kind: "transaction", digest, sender, payload, timeMs },
       outcome: written,
     });
-    this.#limits.noteKept(from);
+    onKept();
     return { kind: "ok", entry };
   }
 

@@ -1,6 +1,6 @@
 /**
  * The tables of what a relayer keeps beside its memories on PostgreSQL: wrapped
- * keys, blobs and their catalogue.
+ * keys, blobs and their catalogue, and the log of the embedded ledger.
  *
  * Destroying a key deletes its row. The row's bytes stay in the file of the table
  * until the table is vacuumed. Of 40 destroyed keys among 2,000 all were in the
@@ -101,4 +101,24 @@ CREATE TABLE replacements(
   replaced_by text NOT NULL,
   PRIMARY KEY(owner, memory_id)
 );
+`;
+
+/** The tables of the embedded ledger. */
+export const LEDGER_TABLES = `
+-- The log of the embedded ledger: rows are added, and never changed. Each hash
+-- covers the one before it, so a change behind its back is noticed.
+CREATE TABLE ledger_entries(
+  sequence bigint PRIMARY KEY,
+  kind text NOT NULL,
+  digest bytea NOT NULL UNIQUE,
+  sender text,
+  payload bytea NOT NULL,
+  outcome text NOT NULL,
+  time_ms bigint NOT NULL,
+  hash bytea NOT NULL
+);
+
+-- Who adds entries locks this row until the commit.
+CREATE TABLE ledger_turn(one boolean PRIMARY KEY DEFAULT true CHECK (one));
+INSERT INTO ledger_turn DEFAULT VALUES;
 `;

@@ -16,7 +16,12 @@ import {
   COMMON_FUNCTIONS,
   INSTANCE_TABLES,
 } from "../../../shared/postgres/schema.ts";
-import { BLOB_TABLES, CATALOG_TABLES, KEY_TABLES } from "./data_tables.ts";
+import {
+  BLOB_TABLES,
+  CATALOG_TABLES,
+  KEY_TABLES,
+  LEDGER_TABLES,
+} from "./data_tables.ts";
 
 /** Creates the tables of version 1. */
 const INITIAL_TABLES = `${COMMON_FUNCTIONS}
@@ -183,7 +188,7 @@ CREATE TABLE snapshot_parts(
   PRIMARY KEY(name, part)
 );
 ALTER TABLE snapshot_parts ALTER COLUMN bytes SET STORAGE EXTERNAL;
-${INSTANCE_TABLES}${KEY_TABLES}${BLOB_TABLES}${CATALOG_TABLES}`;
+${INSTANCE_TABLES}${KEY_TABLES}${BLOB_TABLES}${CATALOG_TABLES}${LEDGER_TABLES}`;
 
 /** All migrations in order. A migration that was released never changes. */
 const MIGRATIONS: readonly Migration[] = [

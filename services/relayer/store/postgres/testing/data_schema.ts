@@ -11,7 +11,12 @@ import {
 } from "../../../../../tests/support/postgres_server.ts";
 import { migrate } from "../../../../shared/postgres/migrations.ts";
 import type { Pool } from "../../../../shared/postgres/pool.ts";
-import { BLOB_TABLES, CATALOG_TABLES, KEY_TABLES } from "../data_tables.ts";
+import {
+  BLOB_TABLES,
+  CATALOG_TABLES,
+  KEY_TABLES,
+  LEDGER_TABLES,
+} from "../data_tables.ts";
 
 /** A server that need not survive a crash. */
 export const TEST_SERVER = sharedPostgres({
@@ -53,7 +58,7 @@ export async function withDataSchema(
         version: 1,
         name: "data",
         compatibleSince: 1,
-        sql: KEY_TABLES + BLOB_TABLES + CATALOG_TABLES,
+        sql: KEY_TABLES + BLOB_TABLES + CATALOG_TABLES + LEDGER_TABLES,
       }],
     });
     await use({ name, connect, dump: () => dump(name) });
