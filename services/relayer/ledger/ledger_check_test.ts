@@ -1,6 +1,5 @@
 import { countRounds } from "../../../tests/support/rounds.ts";
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { SeededRandom } from "../../../tests/support/seeded_random.ts";
 import { AccountReplay } from "../../shared/ledger/account_replay.ts";
 import { TransactionSigner } from "../../shared/ledger/testing/transaction_signer.ts";
 import { checkLedger } from "./ledger_check.ts";
@@ -10,58 +9,9 @@ import {
   openAt,
   withLedger,
 } from "./testing/open_test_ledger.ts";
+import { fillLedger, OWNERS } from "./testing/random_history.ts";
 
 type Embedded = ReturnType<typeof ledgerWithExecutor>;
-
-/**
- * Fills a ledger with random transactions of owners and commands of the
- * operator.
- */
-async function fill(embedded: Embedded, seed: number): Promise<void> {
-  const { ledger, executor } = embedded;
-  const { packageId } = ledger;
-  const random = new SeededRandom(seed);
-  const owners = [1, 2, 3].map((own) =>
-    new TransactionSigner({ seed: own, packageId })
-  );
-  const keys = [11, 12, 13, 14].map((own) =>
-    new TransactionSigner({ seed: own, packageId }).publicKey
-  );
-  for (let round = 0; round < 40; round++) {
-    const owner = random.pick(owners);
-    const key = random.pick(keys);
-    if (random.chance(0.3)) {
-      const publicKey = key.toHex();
-      const acts = [
-        () => ledger.createAccount({ address: owner.address }),
-        () =>
-          ledger.addDelegateKey(owner.accountId, { publicKey, label: "op" }),
-        () => ledger.removeDelegateKey(owner.accountId, publicKey),
-        () => ledger.setActive(owner.accountId, random.chance(0.7)),
-        () => {
-          ledger.addKeyServer({
-            name: `server ${round}`,
-            url: "http://127.0.0.1:1",
-            publicKey: new Uint8Array(96).fill(random.below(3)),
-          });
-        },
-      ];
-      random.pick(acts)();
-      continue;
-    }
-    const { coin } = owner;
-    const sent = await random.pick([
-      () => owner.createAccount(),
-      () => owner.addDelegateKey(key, { label: `label ${round}` }),
-      () => owner.removeDelegateKey(key),
-      () => owner.setActive(random.chance(0.5)),
-    ])();
-    const outcome = await executor.execute({ ...sent, from: "192.0.2.1" });
-    // A refused transaction leaves no trace, so the coin has not changed
-    // either.
-    if (outcome.kind === "refused") owner.coin = coin;
-  }
-}
 
 /**
  * Replays what clients read, and checks that the owners' transactions lead to
@@ -69,7 +19,7 @@ async function fill(embedded: Embedded, seed: number): Promise<void> {
  */
 function replayAll({ ledger }: Embedded): void {
   const { packageId, log, rows } = ledger;
-  for (const seed of [1, 2, 3]) {
+  for (const seed of OWNERS) {
     const { address: owner, accountId } = new TransactionSigner({
       seed,
       packageId,
@@ -103,7 +53,7 @@ Deno.test("checkLedger() finds every file as it was written, whatever happened",
   for (let seed = 1; seed <= rounds; seed++) {
     await withLedger(async ({ file, path }) => {
       const embedded = ledgerWithExecutor(file);
-      await fill(embedded, seed);
+      await fillLedger([embedded], seed);
       const checked = checkLedger(embedded.ledger);
       assert(checked.kind === "ok", Deno.inspect(checked));
       entries += checked.entries;
@@ -153,7 +103,7 @@ Deno.test("checkLedger() notices rows and entries that were changed behind its b
   for (const [sql, words] of attacks) {
     await withLedger(async ({ file }) => {
       const embedded = ledgerWithExecutor(file);
-      await fill(embedded, 3);
+      await fillLedger([embedded], 3);
       embedded.ledger.addKeyServer({
         name: "last",
         url: "http://127.0.0.1:2",

@@ -112,11 +112,21 @@ const STEPS: readonly string[] = [
 ];
 
 /**
+ * Makes the tables of a ledger as temporary ones, which nobody else sees and
+ * which end with the connection.
+ */
+export function makeTemporaryLedger(db: DatabaseSync): void {
+  for (const step of STEPS) {
+    db.exec(step.replaceAll("CREATE TABLE", "CREATE TEMP TABLE"));
+  }
+}
+
+/**
  * Migrates the tables to the newest version, in one transaction.
  *
  * @throws {Error} when the file has a later version than this program knows
  */
-export function migrateLedger(db: DatabaseSync): void {
+function migrateLedger(db: DatabaseSync): void {
   inTransaction(db, () => {
     const version = Number(
       db.prepare("PRAGMA user_version").get()

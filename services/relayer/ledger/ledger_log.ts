@@ -212,18 +212,27 @@ export class LedgerLog {
     const head = this.head();
     const sequence = head.sequence + 1;
     const hash = hashEntry(entry, { sequence, previous: head.hash });
+    const appended = { ...entry, sequence, hash };
+    this.insert(appended);
+    return appended;
+  }
+
+  /**
+   * Inserts an entry that was checked to follow the last one; runs within a
+   * transaction of the file.
+   */
+  insert(entry: Entry): void {
     const { insert, insertChange, insertEvent } = this.#statements;
-    const { kind, digest, sender, payload, outcome, timeMs } = entry;
+    const { sequence, kind, digest, sender, payload, outcome } = entry;
     insert.run(
       ...[sequence, kind, digest, sender ?? null, payload],
-      ...[outcomeText(outcome), timeMs, hash],
+      ...[outcomeText(outcome), entry.timeMs, entry.hash],
     );
     const ids = new Set(outcome.changes.map(({ objectId }) => objectId));
     for (const objectId of ids) insertChange.run(objectId, sequence);
     for (const [position, { kind: name }] of outcome.events.entries()) {
       insertEvent.run(sequence, position, name);
     }
-    return { ...entry, sequence, hash };
   }
 
   /** The entry of a digest. */
