@@ -16,13 +16,13 @@ import {
   PAGE_PLACE,
   TEXT,
 } from "../relayer/ledger/catalog_entry.ts";
-import type { LocalCatalog } from "../relayer/ledger/local_catalog.ts";
+import type { BlobCatalog } from "../relayer/blobs/blob_store.ts";
 import type { Schema } from "../shared/schema/schema.ts";
 import { badParams, OPTIONS, type RpcMethod } from "./rpc_method.ts";
 
 /** The methods over a catalogue, by name. */
 export function catalogMethods(
-  catalog: LocalCatalog,
+  catalog: BlobCatalog,
 ): Readonly<Record<string, RpcMethod>> {
   return {
     async [CatalogMethod.add]([json]) {

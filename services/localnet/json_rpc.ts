@@ -31,21 +31,29 @@ const METHODS: ReadonlyMap<string, RpcMethod> = new Map([
   ...Object.entries(CHAIN_METHODS),
 ]);
 
-/** A call's context, with the methods that its caller may use. */
-type CallContext = RpcContext & { readonly methods: typeof METHODS };
+/** A call's context. */
+interface CallContext extends RpcContext {
+  /** The methods that its caller may use. */
+  readonly methods: typeof METHODS;
+  /** Resolves when the ledger is as it was, or later, when the body came. */
+  readonly caughtUp: () => Promise<void>;
+}
 
 /** Makes the function that answers JSON-RPC over a ledger. */
 export function openRpc(ledger: RpcLedger): AnswerRpc {
-  const { catalog } = ledger;
+  const { catalog, catchUp } = ledger;
   const own = catalog === undefined ? {} : catalogMethods(catalog);
   const trusted = new Map([...METHODS, ...Object.entries(own)]);
-  return (body, caller) =>
-    answerBody(body, {
+  return (body, caller) => {
+    let caughtUp: Promise<void> | undefined;
+    return answerBody(body, {
       ...ledger,
       ...caller,
       budget: { reads: MAX_READS, runs: MAX_RUNS },
       methods: caller.isTrusted ? trusted : METHODS,
+      caughtUp: () => caughtUp ??= catchUp?.() ?? Promise.resolve(),
     });
+  };
 }
 
 async function answerBody(
@@ -98,7 +106,10 @@ async function run(
     context.onCall?.(method, "error");
     return failed(-32602, "Cannot read params: they are not a list");
   }
-  const settled = await settle(() => handle(params, context));
+  const settled = await settle(async () => {
+    await context.caughtUp();
+    return await handle(params, context);
+  });
   if (settled.kind === "ok") {
     context.onCall?.(method, "ok");
     return { result: settled.value };

@@ -10,7 +10,7 @@ import { systemClock } from "../shared/clock.ts";
 import { openDataFolder } from "../shared/data_folder.ts";
 import { parseTrustedProxies } from "../shared/http/client_address.ts";
 import { databaseFaults } from "../shared/postgres/connection.ts";
-import { type CommandIo, processIo } from "../shared/command_line.ts";
+import { processIo } from "../shared/command_line.ts";
 import { type ProgramIo, runProgram } from "../shared/program.ts";
 import {
   openLog,
@@ -89,11 +89,28 @@ export function run(args: readonly string[], io: ProgramIo): Promise<number> {
   }, { args, io });
 }
 
-/** Runs a command on the embedded ledger's file in the data folder. */
+/**
+ * Runs a command on the embedded ledger: in the data folder, whatever the other
+ * settings are, or in the database that they name.
+ */
 async function runOnLedger(
   args: readonly string[],
-  { io, run }: { readonly io: CommandIo; readonly run: typeof runAccount },
+  { io, run }: { readonly io: ProgramIo; readonly run: typeof runAccount },
 ): Promise<number> {
+  const { withLedgerFile, withSettingsLedger } = await import(
+    "./cli/on_ledger.ts"
+  );
+  if (Deno.env.get("STORE") === "postgres") {
+    const process = thisProcess(io, Deno.env);
+    return await run(args, {
+      io,
+      withLedger: (use) =>
+        withSettings(SERVICE, process, (settings) => {
+          const logger = openLog(settings, process);
+          return withSettingsLedger(settings, { ...process, logger }, use);
+        }),
+    });
+  }
   const dataDir = Deno.env.get("DATA_DIR") || "relayer-data";
   try {
     // `ledger check` only reads, so the folder need not be writable; commands
@@ -104,9 +121,12 @@ async function runOnLedger(
     });
     return await run(args, {
       io,
-      ledgerPath: `${dataDir}/${LEDGER_FILE}`,
-      packageId: Deno.env.get("LEDGER_PACKAGE_ID") || undefined,
-      clock: systemClock,
+      withLedger: (use) =>
+        withLedgerFile({
+          ledgerPath: `${dataDir}/${LEDGER_FILE}`,
+          packageId: Deno.env.get("LEDGER_PACKAGE_ID") || undefined,
+          clock: systemClock,
+        }, use),
     });
   } catch (error) {
     io.err(describeError(error));
@@ -146,7 +166,9 @@ async function addLedger(
   settings: RelayerSettings,
   tools: ServiceTools,
 ): Promise<void> {
-  await openDataFolder(settings.dataDir, { service: "relayer" });
+  if (settings.store === "sqlite") {
+    await openDataFolder(settings.dataDir, { service: "relayer" });
+  }
   const { addLedgerParts } = await import("./serve_ledger.ts");
   const openRpc = await loadRpc();
   addLedgerParts(settings, { ...tools, version: VERSION, openRpc });

@@ -10,15 +10,9 @@ import { writeDurableFile } from "../shared/data_file.ts";
 import type { OpenRpc } from "./ledger/embedded_rpc.ts";
 import { toldKeyServers } from "./ledger/key_server_input.ts";
 import type { Ledger } from "./ledger/ledger.ts";
-import { openLedgerFile } from "./ledger/ledger_file.ts";
-import { LocalCatalog } from "./ledger/local_catalog.ts";
 import { ledgerFaultsTo, openCatalog, openLedger } from "./open_ledger.ts";
 import { ReceiptSigner } from "./receipts/receipt.ts";
-import {
-  LEDGER_FILE,
-  type RelayerSettings,
-  usesDataFolder,
-} from "./settings.ts";
+import { type RelayerSettings, usesDataFolder } from "./settings.ts";
 import { StorageWatch } from "./store/storage_watch.ts";
 import { openStorage, type StorageTools } from "./open_storage.ts";
 import { openVault } from "./open_vault.ts";
@@ -82,19 +76,19 @@ export async function openData(
   { clock, logger, tracing, loadRpc }: OpenDataTools,
 ): Promise<RelayerData> {
   const { dataDir } = settings;
-  const file = openLedgerFile(`${dataDir}/${LEDGER_FILE}`, clock);
-  const started: { stop(): Promise<void> }[] = [{ stop: () => file.close() }];
+  const started: { stop(): Promise<void> }[] = [];
   const close = async (): Promise<void> => {
     for (const part of started.reverse()) await part.stop();
   };
   try {
     const kept = await openStorage(settings, { clock, logger, tracing });
     started.push({ stop: () => kept.close() });
-    const { store, blobs, blobLocks } = kept;
-    const opened = await openLedger(settings, { file, clock, tracing });
-    const { ledger } = opened;
-    const keyServers = await toldKeyServers(settings.keyServers);
+    const { store, blobs, blobLocks, place } = kept;
+    const { ledger, rpc } = await openLedger(settings, {
+      ...{ place, clock, tracing },
+    });
     started.push(ledger);
+    const keyServers = await toldKeyServers(settings.keyServers);
     const { vault, local, sessions } = openVault(settings, {
       ...{ ledger, keyServers, clock, logger, openRows: kept.openRows },
     });
@@ -106,13 +100,13 @@ export async function openData(
     await vault.start();
     started.push(vault);
     const catalog = openCatalog(settings, { clock, tracing }) ??
-      kept.catalog ?? new LocalCatalog(file);
+      kept.catalog;
     const receipts = await ReceiptSigner.open(local, clock);
     const onFault = ledgerFaultsTo({ storage, logger });
-    const openRpc = opened.executor && settings.ledgerRpcEnabled
+    const openRpc = rpc && settings.ledgerRpcEnabled
       ? await loadRpc?.()
       : undefined;
-    const answerRpc = opened.executor && openRpc?.({ ...opened, onFault });
+    const answerRpc = rpc && openRpc?.({ ...rpc, onFault });
     return {
       ...{ store, vault, local, sessions, receipts, catalog, ledger },
       ...{ blobs, blobLocks, answerRpc, keyServers, storage, close },

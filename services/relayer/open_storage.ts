@@ -17,7 +17,10 @@ import { FileBlobs } from "./blobs/file_blobs.ts";
 import { HttpBlobs } from "./blobs/http_blobs.ts";
 import { BlobLocks } from "./concurrency/semaphore.ts";
 import { withoutSlash } from "./remote/http_call.ts";
-import { blobPlace, type RelayerSettings } from "./settings.ts";
+import { openLedgerFile } from "./ledger/ledger_file.ts";
+import { LocalCatalog } from "./ledger/local_catalog.ts";
+import type { LedgerPlace } from "./open_ledger.ts";
+import { blobPlace, LEDGER_FILE, type RelayerSettings } from "./settings.ts";
 import { SqliteStore } from "./store/sqlite/sqlite_store.ts";
 import type { PostgresStore } from "./store/postgres/postgres_store.ts";
 import type { RelayerStore } from "./store/store.ts";
@@ -31,11 +34,16 @@ export interface RelayerStorage extends Pick<RelayerParts, "blobLocks"> {
   readonly blobs: BlobStore;
   /** Opens what keeps wrapped keys; undefined for the file `keys.db`. */
   readonly openRows: OpenKeyRows | undefined;
-  /** The catalogue of the database; undefined for that of the ledger's file. */
-  readonly catalog: (BlobCatalog & { close(): Promise<void> }) | undefined;
-  /** Writes what waits, and closes blobs, catalogue and store. */
+  /** The place of an embedded ledger. */
+  readonly place: LedgerPlace;
+  /** The catalogue beside the embedded ledger. */
+  readonly catalog: BlobCatalog;
+  /** Writes what waits, and closes all. */
   close(): Promise<void>;
 }
+
+/** What an embedded ledger that runs alone needs; open until it is closed. */
+export type LedgerStorage = Pick<RelayerStorage, "place" | "catalog" | "close">;
 
 /** Parts that opening needs. */
 export interface StorageTools {
@@ -65,6 +73,68 @@ export async function openStorage(
     : await openOwn(settings, tools);
 }
 
+/**
+ * Opens what an embedded ledger needs that runs alone; the data folder must
+ * exist where it is used.
+ *
+ * @throws {Error} when it cannot be opened; nothing is left open then
+ */
+export async function openLedgerStorage(
+  settings: RelayerSettings,
+  tools: StorageTools,
+): Promise<LedgerStorage> {
+  if (settings.store === "sqlite") return openFile(settings, tools);
+  const { PostgresCatalog } = await import("./ledger/postgres_catalog.ts");
+  const store = await openDatabase(settings, tools);
+  const catalog = new PostgresCatalog(store.beside.data);
+  return {
+    ...{ place: placeOf(store, tools), catalog },
+    async close() {
+      await catalog.close();
+      await store.stop();
+    },
+  };
+}
+
+/** Opens the ledger's file. */
+function openFile(
+  { dataDir }: RelayerSettings,
+  { clock }: StorageTools,
+): LedgerStorage {
+  const file = openLedgerFile(`${dataDir}/${LEDGER_FILE}`, clock);
+  return {
+    place: { kind: "file", file },
+    catalog: new LocalCatalog(file),
+    close: () => file.close(),
+  };
+}
+
+/** Starts the store on a database. */
+async function openDatabase(
+  settings: RelayerSettings,
+  { clock, logger }: StorageTools,
+): Promise<PostgresStore> {
+  const { databaseSchema: schema, durability } = settings;
+  const connection = demandConnection(settings, "relayer");
+  // Loaded here alone, so that relayers on SQLite do without the client.
+  const { PostgresStore } = await import("./store/postgres/postgres_store.ts");
+  const store = new PostgresStore({
+    ...{ connection, schema, durability, clock, logger },
+    prepare: settings.databasePrepare,
+    connections: settings.databasePool,
+  });
+  await store.start();
+  return store;
+}
+
+/** The place of an embedded ledger in a database. */
+function placeOf(
+  { beside, clock }: PostgresStore,
+  { logger }: StorageTools,
+): LedgerPlace {
+  return { kind: "database", pool: beside.ledger, clock, logger };
+}
+
 /** Opens files of the data folder. */
 async function openOwn(
   settings: RelayerSettings,
@@ -72,15 +142,24 @@ async function openOwn(
 ): Promise<RelayerStorage> {
   const { dataDir: dataFolder } = settings;
   const { clock, logger } = tools;
-  const store = new SqliteStore({ dataFolder, clock, logger });
-  const blobs = openBlobs(settings, tools) ??
-    new FileBlobs({ folder: `${dataFolder}/blobs`, logger });
-  await startAll([store, blobs]);
-  return {
-    ...{ store, blobs, openRows: undefined, catalog: undefined },
-    blobLocks: new BlobLocks(),
-    close: () => stopAll([blobs, store]),
-  };
+  const ledger = openFile(settings, tools);
+  try {
+    const store = new SqliteStore({ dataFolder, clock, logger });
+    const blobs = openBlobs(settings, tools) ??
+      new FileBlobs({ folder: `${dataFolder}/blobs`, logger });
+    await startAll([store, blobs]);
+    return {
+      ...{ ...ledger, store, blobs, openRows: undefined },
+      blobLocks: new BlobLocks(),
+      async close() {
+        await stopAll([blobs, store]);
+        await ledger.close();
+      },
+    };
+  } catch (error) {
+    await ledger.close();
+    throw error;
+  }
 }
 
 /** Opens a database. */
@@ -88,29 +167,20 @@ async function openShared(
   settings: RelayerSettings,
   tools: StorageTools,
 ): Promise<RelayerStorage> {
-  const { databaseSchema: schema, durability, dataDir } = settings;
+  const { databaseSchema: schema, dataDir } = settings;
   const { clock, logger } = tools;
-  const connection = demandConnection(settings, "relayer");
-  // Loaded here alone, so that relayers on SQLite do without the client.
   const [
-    { PostgresStore },
     { PostgresKeys },
     { PostgresBlobs },
     { PostgresBlobLocks },
     { PostgresCatalog },
   ] = await Promise.all([
-    import("./store/postgres/postgres_store.ts"),
     import("./vault/postgres_keys.ts"),
     import("./blobs/postgres_blobs.ts"),
     import("./blobs/postgres_blob_locks.ts"),
     import("./ledger/postgres_catalog.ts"),
   ]);
-  const store: PostgresStore = new PostgresStore({
-    ...{ connection, schema, durability, clock, logger },
-    prepare: settings.databasePrepare,
-    connections: settings.databasePool,
-  });
-  await store.start();
+  const store = await openDatabase(settings, tools);
   try {
     const { data: pool, locks } = store.beside;
     const blobs = openBlobs(settings, tools) ??
@@ -127,7 +197,7 @@ async function openShared(
         }),
     };
     return {
-      ...{ store, blobs, catalog },
+      ...{ store, blobs, catalog, place: placeOf(store, tools) },
       openRows: (onGone) => new PostgresKeys({ pool, schema, notices, onGone }),
       blobLocks: new PostgresBlobLocks({ pool: locks, schema }),
       async close() {

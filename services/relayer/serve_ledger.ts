@@ -17,12 +17,16 @@ import type { ServiceTools } from "../shared/run_service.ts";
 import { describeError } from "../shared/settled.ts";
 import { createLedgerHandler } from "./api/ledger_handler.ts";
 import type { OpenRpc } from "./ledger/embedded_rpc.ts";
-import { type LedgerFile, openLedgerFile } from "./ledger/ledger_file.ts";
-import { LocalCatalog } from "./ledger/local_catalog.ts";
+import type { LedgerFile } from "./ledger/ledger_file.ts";
 import type { LocalLedger } from "./ledger/local_ledger.ts";
 import { LedgerMetrics } from "./metrics/ledger_metrics.ts";
-import { ledgerFaultsTo, openEmbeddedLedger } from "./open_ledger.ts";
-import { LEDGER_FILE, type RelayerSettings } from "./settings.ts";
+import {
+  type EmbeddedLedger,
+  ledgerFaultsTo,
+  openEmbeddedLedger,
+} from "./open_ledger.ts";
+import { openLedgerStorage } from "./open_storage.ts";
+import type { RelayerSettings } from "./settings.ts";
 import { StorageWatch } from "./store/storage_watch.ts";
 
 /** What the parts of the ledger are made with, beside its settings. */
@@ -37,14 +41,16 @@ const CHECK_EVERY_MS = 5_000;
 
 /** The parts that are there while the ledger runs. */
 interface Running {
-  readonly file: LedgerFile;
   readonly server: Http1Server;
   readonly checks: Periodic;
+  /** The ledger as it was last looked at. */
   readonly ledger: LocalLedger;
+  /** Closes the ledger. */
+  readonly close: () => Promise<void>;
   readonly storage: StorageWatch;
 }
 
-/** Adds the parts of the ledger. The data folder must be there. */
+/** Adds the parts of the ledger. The data folder must be there if it is used. */
 export function addLedgerParts(
   settings: RelayerSettings,
   options: LedgerPartsOptions,
@@ -67,7 +73,7 @@ export function addLedgerParts(
       async stop(graceMs) {
         await running?.server.stop(graceMs);
         await running?.checks.stop();
-        await running?.file.close();
+        await running?.close();
       },
     })
     .add(metricsPart({
@@ -88,19 +94,27 @@ async function open(
     readonly metrics: LedgerMetrics;
   },
 ): Promise<Running> {
-  const path = `${settings.dataDir}/${LEDGER_FILE}`;
-  const file = openLedgerFile(path, clock);
+  const kept = await openLedgerStorage(settings, { clock, logger });
+  const { place, catalog } = kept;
+  let opened: EmbeddedLedger | undefined;
+  const close = async (): Promise<void> => {
+    await opened?.ledger.stop();
+    await kept.close();
+  };
   try {
-    const tools = { file, clock };
-    const { ledger, executor } = await openEmbeddedLedger(settings, tools);
-    const storage = new StorageWatch(() => tryWrite(file), logger);
+    opened = await openEmbeddedLedger(settings, place);
+    const { rpc, change } = opened;
+    const storage = new StorageWatch(
+      // In a database it takes its turn, which is written down as well.
+      () => place.kind === "file" ? tryWrite(place.file) : change(() => {}),
+      logger,
+    );
     const onFault = ledgerFaultsTo({ storage, logger });
     const server = new Http1Server({
       ...publicServerOptions(settings),
       handler: createLedgerHandler({
         answerRpc: openRpc({
-          ...{ ledger, executor, onFault },
-          catalog: new LocalCatalog(file),
+          ...{ ...rpc, onFault, catalog },
           onCall: (method, outcome) =>
             metrics.calls.of({ method, outcome }).add(),
         }),
@@ -129,15 +143,16 @@ async function open(
       },
     });
     checks.start();
+    const { ledger } = rpc;
     const { sequence, hash } = ledger.log.head();
     logger.info(`Listening on http://${shownAddress(hostname, port)}`, {
       packageId: ledger.packageId,
       entries: sequence,
       head: hash.toHex(),
     });
-    return { file, server, checks, ledger, storage };
+    return { server, checks, ledger, storage, close };
   } catch (error) {
-    await file.close();
+    await close();
     throw error;
   }
 }

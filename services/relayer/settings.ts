@@ -425,6 +425,5 @@ export function blobPlace(
 
 /** Whether the settings keep anything in files of the data folder. */
 export function usesDataFolder(settings: RelayerSettings): boolean {
-  return settings.store === "sqlite" || blobPlace(settings) === "folder" ||
-    settings.ledgerRpcUrl === "";
+  return settings.store === "sqlite" || blobPlace(settings) === "folder";
 }

@@ -7,6 +7,7 @@
 import { generateDelegateKey } from "../../sdk/account.ts";
 import { runAccount } from "../../services/relayer/cli/account.ts";
 import { runLedger } from "../../services/relayer/cli/ledger.ts";
+import { withLedgerFile } from "../../services/relayer/cli/on_ledger.ts";
 import {
   LEDGER_FILE,
   relayerSettings,
@@ -74,7 +75,12 @@ export async function runRelayerCommand(
   const code = onLedger === undefined
     ? await runOnData({ dataDir, env, args: rest, io })
     : await onLedger(rest, {
-      ...{ io, clock: systemClock, ledgerPath: `${dataDir}/${LEDGER_FILE}` },
+      io,
+      withLedger: (use) =>
+        withLedgerFile({
+          clock: systemClock,
+          ledgerPath: `${dataDir}/${LEDGER_FILE}`,
+        }, use),
     });
   return { code, stdout: out.join(""), stderr: err.join("") };
 }

@@ -6,7 +6,6 @@
  * @module
  */
 
-import type { Clock } from "../../shared/clock.ts";
 import {
   type CommandIo,
   readCommand,
@@ -15,8 +14,8 @@ import {
 import { switchOption, textOption } from "../../shared/options.ts";
 import { quote } from "../../shared/quote.ts";
 import type { AccountRecord } from "../ledger/ledger.ts";
-import { type LedgerFile, openLedgerFile } from "../ledger/ledger_file.ts";
-import { type AccountChange, LocalLedger } from "../ledger/local_ledger.ts";
+import type { AccountChange, LocalLedger } from "../ledger/local_ledger.ts";
+import type { LedgerCommandOptions } from "./on_ledger.ts";
 
 const FLAGS = {
   publicKey: textOption({
@@ -37,39 +36,10 @@ const COMMAND = {
     "--address. show prints the account of --account, --public-key or " +
     "--address. add-key and remove-key change the delegates of --account. " +
     "disable blocks the account until enable. The commands change the " +
-    "accounts in DATA_DIR. Exit codes: 0 the change is in effect, 1 failure, " +
+    "accounts in DATA_DIR, or with STORE=postgres in the database. Exit codes: 0 the change is in effect, 1 failure, " +
     "2 invalid arguments.",
   positionals: 1,
 } as const;
-
-/** Options of commands that work on the embedded ledger's file. */
-export interface LedgerCommandOptions {
-  /** Where the command writes its output. */
-  readonly io: CommandIo;
-  /** The path of the ledger's file; its folder must exist. */
-  readonly ledgerPath: string;
-  /**
-   * The package that the accounts are of.
-   *
-   * @default that of an embedded ledger
-   */
-  readonly packageId?: string | undefined;
-  /** The time, for entries of the ledger's log. */
-  readonly clock: Clock;
-}
-
-/** Opens the ledger, passes it to a function, and closes its file. */
-export async function withLedger<Result>(
-  { ledgerPath, packageId, clock }: Omit<LedgerCommandOptions, "io">,
-  use: (ledger: LocalLedger, file: LedgerFile) => Result,
-): Promise<Result> {
-  const file = openLedgerFile(ledgerPath, clock);
-  try {
-    return use(new LocalLedger(file, packageId), file);
-  } finally {
-    await file.close();
-  }
-}
 
 interface Wanted {
   readonly publicKey: string | undefined;
@@ -99,15 +69,22 @@ export async function runAccount(
   if (act === undefined || fault !== undefined) {
     return wrongArguments(fault ?? "", { io, command: COMMAND }).exitCode;
   }
-  const change = await withLedger(
-    options,
-    (ledger) => act.run(ledger, values),
-  );
+  return await options.withLedger(async (change) => {
+    const outcome = await change((ledger) => act.run(ledger, values));
+    return tell(outcome, { io, isJson: values.json });
+  });
+}
+
+/** Writes what became of a change, and returns the exit code. */
+function tell(
+  change: AccountChange,
+  { io, isJson }: { readonly io: CommandIo; readonly isJson: boolean },
+): number {
   switch (change.kind) {
     case "ok":
     case "exists":
       io.out(
-        values.json
+        isJson
           ? JSON.stringify(toView(change.account))
           : describe(change.account),
       );

@@ -1,6 +1,7 @@
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { FakeClock } from "../../../tests/support/fake_clock.ts";
 import { runAccount } from "./account.ts";
+import { withLedgerFile } from "./on_ledger.ts";
 
 const KEY = "ea4a6c63e29c520abef5507b132ec5f9954776aebebe7b92421eea691446d22c";
 const OTHER =
@@ -19,8 +20,11 @@ async function withCommand(
       const [out, err]: [string[], string[]] = [[], []];
       const code = await runAccount(args, {
         io: { out: (text) => out.push(text), err: (text) => err.push(text) },
-        ledgerPath: `${folder}/ledger.db`,
-        clock: new FakeClock(),
+        withLedger: (use) =>
+          withLedgerFile({
+            ledgerPath: `${folder}/ledger.db`,
+            clock: new FakeClock(),
+          }, use),
       });
       return { code, out: out.join("\n"), err: err.join("\n") };
     });

@@ -13,10 +13,10 @@ import {
 } from "../../shared/command_line.ts";
 import { switchOption, textOption } from "../../shared/options.ts";
 import { quote } from "../../shared/quote.ts";
-import { checkLedger } from "../ledger/ledger_check.ts";
+import { checkLedger, type CheckOutcome } from "../ledger/ledger_check.ts";
 import { readKeyServer } from "../ledger/key_server_input.ts";
-import type { LocalLedger } from "../ledger/local_ledger.ts";
-import { type LedgerCommandOptions, withLedger } from "./account.ts";
+import { LedgerBrokenError } from "../ledger/ledger_replica.ts";
+import type { ChangeLedger, LedgerCommandOptions } from "./on_ledger.ts";
 
 const FLAGS = {
   head: textOption({
@@ -36,9 +36,8 @@ const FLAGS = {
 
 const COMMAND = {
   usage: "relayer ledger check|add-key-server",
-  about:
-    "check verifies every entry of the ledger in DATA_DIR and the accounts " +
-    "that follow from them. It prints the last entry's hash, and with --head " +
+  about: "check verifies every entry of the ledger in DATA_DIR, or with " +
+    "STORE=postgres in the database, and the accounts that follow from them. It prints the last entry's hash, and with --head " +
     "whether the log contains that hash. add-key-server registers a key " +
     "server for the ledger's clients, by --url and --public-key. Without a " +
     "command the ledger is served at HOST and PORT. Exit codes: 0 success, 1 " +
@@ -66,12 +65,9 @@ export async function runLedger(
     if (values.head !== undefined && !/^[0-9a-f]{64}$/.test(values.head)) {
       return wrong("Cannot check: --head is not 64 hexadecimal digits");
     }
-    return await withLedger(options, (ledger, { db }) => {
-      // One transaction: the check sees a single state of the file, whatever a
-      // running service writes meanwhile.
-      db.exec("BEGIN");
-      return check(ledger, { io, head: values.head, isJson: values.json });
-    });
+    return await options.withLedger((change) =>
+      check(change, { io, head: values.head, isJson: values.json })
+    );
   }
   if (verb !== "add-key-server") {
     return wrong(`Cannot run ${quote(verb)}: there is no such command`);
@@ -79,23 +75,24 @@ export async function runLedger(
   const { name, url = "", publicKey = "" } = values;
   const server = await readKeyServer({ name, url, publicKey });
   if (server.kind === "invalid") return wrong(server.reason);
-  const objectId = await withLedger(
-    options,
-    (ledger) => ledger.addKeyServer(server.server),
-  );
-  io.out(values.json ? JSON.stringify({ object_id: objectId }) : objectId);
-  return 0;
+  return await options.withLedger(async (change) => {
+    const objectId = await change((ledger) =>
+      ledger.addKeyServer(server.server)
+    );
+    io.out(values.json ? JSON.stringify({ object_id: objectId }) : objectId);
+    return 0;
+  });
 }
 
-function check(
-  ledger: LocalLedger,
+async function check(
+  change: ChangeLedger,
   { io, head, isJson }: {
     readonly io: CommandIo;
     readonly head: string | undefined;
     readonly isJson: boolean;
   },
-): number {
-  const outcome = checkLedger(ledger, { head });
+): Promise<number> {
+  const outcome = await checkAll(change, head);
   if (isJson) io.out(JSON.stringify(outcome));
   if (outcome.kind === "broken") {
     const { sequence, reason } = outcome;
@@ -111,4 +108,21 @@ function check(
     ].join("\n"));
   }
   return 0;
+}
+
+/** Checks the ledger; one that does not even open is broken as well. */
+async function checkAll(
+  change: ChangeLedger,
+  head: string | undefined,
+): Promise<CheckOutcome> {
+  try {
+    // One state, whatever a running service writes meanwhile.
+    return await change((ledger) =>
+      ledger.inOneState(() => checkLedger(ledger, { head }))
+    );
+  } catch (error) {
+    if (!(error instanceof LedgerBrokenError)) throw error;
+    const { sequence, reason } = error;
+    return { kind: "broken", sequence, reason };
+  }
 }

@@ -3,6 +3,7 @@ import { DatabaseSync } from "node:sqlite";
 import { FakeClock } from "../../../tests/support/fake_clock.ts";
 import { runAccount } from "./account.ts";
 import { runLedger } from "./ledger.ts";
+import { type LedgerCommandOptions, withLedgerFile } from "./on_ledger.ts";
 
 const KEY = "ea4a6c63e29c520abef5507b132ec5f9954776aebebe7b92421eea691446d22c";
 
@@ -36,7 +37,11 @@ async function withCommands(
         out: (text: string) => void out.push(text),
         err: (text: string) => void err.push(text),
       };
-      const options = { io, ledgerPath, clock: new FakeClock() };
+      const options: LedgerCommandOptions = {
+        io,
+        withLedger: (use) =>
+          withLedgerFile({ ledgerPath, clock: new FakeClock() }, use),
+      };
       const code = name === "account"
         ? await runAccount(args, options)
         : await runLedger(args, options);

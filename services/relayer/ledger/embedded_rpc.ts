@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { LocalCatalog } from "./local_catalog.ts";
+import type { BlobCatalog } from "../blobs/blob_store.ts";
 import type { LocalLedger } from "./local_ledger.ts";
 import type { TransactionExecutor } from "./transaction_executor.ts";
 
@@ -15,6 +15,13 @@ export interface RpcLedger {
   readonly ledger: LocalLedger;
   /** Executes transactions. */
   readonly executor: TransactionExecutor;
+  /**
+   * Brings `ledger` up to what others have written; called before each body is
+   * answered.
+   *
+   * @default it is as they left it
+   */
+  readonly catchUp?: (() => Promise<void>) | undefined;
   /** Called with errors that clients do not see. */
   readonly onFault: (error: unknown) => void;
   /**
@@ -22,7 +29,7 @@ export interface RpcLedger {
    *
    * @default no methods of a catalogue
    */
-  readonly catalog?: LocalCatalog | undefined;
+  readonly catalog?: BlobCatalog | undefined;
   /**
    * Called with the outcome of each call; the name of a method that does not
    * exist is `unknown`.

@@ -14,7 +14,7 @@ import { EMPTY_LOG, type Entry, type LogHead } from "./ledger_log.ts";
 import type { LocalLedger } from "./local_ledger.ts";
 
 /** The outcome of a check. */
-type CheckOutcome =
+export type CheckOutcome =
   | {
     readonly kind: "ok";
     /** How many entries the log has. */

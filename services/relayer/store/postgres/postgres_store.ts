@@ -60,12 +60,16 @@ interface StoreParts {
 interface BesidePools {
   /** For keys, blobs and their catalogue. */
   readonly data: Pool;
+  /** For the log of the embedded ledger, which every request looks at. */
+  readonly ledger: Pool;
   /** For locks alone; each one in use has a connection. */
   readonly locks: Pool;
 }
 
 /** A third of the connections writes, and another one is for data beside. */
 const SHARE = 1 / 3;
+/** One that looks at the ledger's log and one that adds to it, if it is there. */
+const LEDGER_CONNECTIONS = 2;
 /** Connections for locks, beyond the others. */
 const LOCK_CONNECTIONS = 2;
 
@@ -116,6 +120,7 @@ export class PostgresStore extends DatabaseStore<Notice, StoreParts>
       sides: new SideReads(database.reading),
       beside: {
         data: database.openPool({ max: share }),
+        ledger: database.openPool({ max: LEDGER_CONNECTIONS }),
         locks: database.openPool({ max: LOCK_CONNECTIONS }),
       },
     };
