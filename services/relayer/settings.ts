@@ -201,7 +201,7 @@ export const relayerSettings = {
       name: "LEDGER_RPC_URL",
       default: "",
       help: "Full node with the accounts, read over JSON-RPC. When empty, " +
-        "accounts are in the data folder.",
+        "accounts are in the data folder, or in the database (STORE).",
     }),
     ledgerPackageId: textOption({
       name: "LEDGER_PACKAGE_ID",
@@ -271,7 +271,7 @@ export const relayerSettings = {
       default: 30,
       min: 1,
       help: "Transactions a minute that the embedded ledger accepts from one " +
-        "network address, and from one sender.",
+        "network address, and from one sender; each relayer by itself.",
     }),
     ledgerPerDay: integerOption({
       name: "LEDGER_TRANSACTIONS_PER_DAY",
