@@ -16,13 +16,13 @@ import {
   PAGE_PLACE,
   TEXT,
 } from "../relayer/ledger/catalog_entry.ts";
-import type { BlobCatalog } from "../relayer/blobs/blob_store.ts";
+import type { RpcLedger } from "../relayer/ledger/embedded_rpc.ts";
 import type { Schema } from "../shared/schema/schema.ts";
 import { badParams, OPTIONS, type RpcMethod } from "./rpc_method.ts";
 
 /** The methods over a catalogue, by name. */
 export function catalogMethods(
-  catalog: BlobCatalog,
+  catalog: NonNullable<RpcLedger["catalog"]>,
 ): Readonly<Record<string, RpcMethod>> {
   return {
     async [CatalogMethod.add]([json]) {

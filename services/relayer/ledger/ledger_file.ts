@@ -112,8 +112,8 @@ const STEPS: readonly string[] = [
 ];
 
 /**
- * Makes the tables of a ledger as temporary ones, which nobody else sees and
- * which end with the connection.
+ * Makes the tables of a ledger as temporary ones, which only this
+ * connection has, and which end with it.
  */
 export function makeTemporaryLedger(db: DatabaseSync): void {
   for (const step of STEPS) {

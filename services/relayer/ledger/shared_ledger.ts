@@ -239,7 +239,7 @@ export class SharedLedger implements Ledger {
       const outcome = await settle(() =>
         this.#options.pool.transaction(async (open) => {
           await this.#follow(open, takeTurn);
-          // The commit of the try before was made, though nobody said so.
+          // The commit of the try before was made, though its answer was lost.
           if (tried !== undefined && this.#has(tried.entries)) return tried;
           tried = this.#replica.compute(changes.map(({ apply }) => apply));
           const { entries } = tried;

@@ -7,6 +7,7 @@
 
 import { FakeClock } from "../../../../tests/support/fake_clock.ts";
 import { RecordingLogger } from "../../../../tests/support/recording_logger.ts";
+import { serviceTest } from "../../../../tests/support/services.ts";
 import type { Pool } from "../../../shared/postgres/pool.ts";
 import {
   type DataSchema,
@@ -68,4 +69,24 @@ export async function withSharedLedger(
       for (const ledger of opened) await ledger.stop();
     }
   });
+}
+
+/** Registers a test with a ledger on a new schema. */
+export function sharedTest(
+  name: string,
+  run: (
+    opened: { readonly subject: SharedSubject; readonly schema: DataSchema },
+  ) => Promise<void>,
+): void {
+  serviceTest(["postgres"], { name, fn: () => withSharedLedger(run) });
+}
+
+/** The methods of a pool, for one that does some of them otherwise. */
+export function bound(pool: Pool): Pool {
+  return {
+    query: (...of) => pool.query(...of),
+    transaction: (...of) => pool.transaction(...of),
+    batch: (...of) => pool.batch(...of),
+    close: () => pool.close(),
+  };
 }
