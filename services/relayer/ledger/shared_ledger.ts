@@ -111,8 +111,8 @@ export class SharedLedger implements Ledger {
   }
 
   /**
-   * Makes the replica from the log; the tables are there. 100,000 entries take
-   * half a minute.
+   * Makes the replica from the log; the tables are there. A thousand entries
+   * take about a second.
    *
    * @throws {LedgerBrokenError} when the log is not to be trusted
    * @throws {StoreFailedError} when the database fails
