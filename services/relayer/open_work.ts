@@ -278,6 +278,7 @@ export function openWork(
   const index = new OwnerIndex({
     ...{ store, vault, turns, clock, logger },
     wanted: { width, model },
+    shared: store.hasOwnTime ? store : undefined,
     // A snapshot holds the words of a text in order, which is most of the text:
     // where only key servers can open texts, no snapshots are written to disk.
     snapshots: vault.keepsWords

