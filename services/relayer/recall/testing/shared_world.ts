@@ -347,7 +347,7 @@ function isCurrent({ namespace, isReplaced }: ModelMemory): boolean {
 }
 
 /** Keeps parts of snapshots as they are. */
-class SharedVault extends FakeVault {
+export class SharedVault extends FakeVault {
   sealPart(
     ...[_, bytes]: [string, Uint8Array<ArrayBuffer>]
   ): Promise<Uint8Array> {
