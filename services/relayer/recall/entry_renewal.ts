@@ -112,6 +112,8 @@ export class EntryRenewal {
   #laterAtHand: LeftEntries | undefined;
   /** Whether all memories are to be looked at, by whoever does that. */
   #isPassDue = true;
+  /** How often an instance was gone. */
+  #gone = 0;
   /** When the last minute's round of owners began, by a steady clock. */
   #sweptMs = 0;
   #wake: () => void = () => {};
@@ -196,6 +198,7 @@ export class EntryRenewal {
    * to the one that goes through the memories of all owners.
    */
   noteGone(): void {
+    this.#gone++;
     this.#isPassDue = true;
     this.#isWoken = true;
     this.#wake();
@@ -247,8 +250,9 @@ export class EntryRenewal {
       this.#failed.clear();
       this.#left.clear();
       this.#memories = await this.#options.store.memoryCount();
+      const gone = this.#gone;
       await this.#round(this.#ownersWhileMine(), signal);
-      if (this.#isMine) this.#isPassDue = false;
+      if (this.#isMine && this.#gone === gone) this.#isPassDue = false;
       this.#clean.clear();
     } finally {
       await telling.stop();
