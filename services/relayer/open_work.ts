@@ -296,6 +296,12 @@ export function openWork(
   const renewal: EntryRenewal = new EntryRenewal({
     ...{ store, vault, blobs, embedder, index, turns, clock, logger },
     perSecond: settings.renewalsPerSecond,
+    isMine: store.hasOwnTime ? () => instances.holds("renew") : undefined,
+  });
+  instances.onChange((change) => {
+    if (change.kind === "answered" && change.gone.length > 0) {
+      renewal.noteGone();
+    }
   });
   const kept = settings.embeddingUrl === "" ? undefined : new QuestionVectors({
     ...{ embedder, clock, maxKept: settings.embeddingCache },

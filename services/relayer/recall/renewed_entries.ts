@@ -19,7 +19,7 @@ import type { Embedder } from "../embed/embedder.ts";
 import { vectorTextSteps } from "../embed/words.ts";
 import { textVectors } from "../jobs/text_vectors.ts";
 import type { MemoryRow } from "../store/rows.ts";
-import type { Change, RelayerStore } from "../store/store.ts";
+import type { RelayerStore } from "../store/store.ts";
 import {
   type IndexEntry,
   isOwnerKeyFailure,

@@ -17,6 +17,7 @@ import type {
   Change,
   CommitOutcome,
   FeedPosition,
+  FeedQuery,
   MemoryPage,
   NamespaceRow,
   RelayerStore,
@@ -128,7 +129,7 @@ export class MemoryStore implements RelayerStore {
 
   memoryFeed(
     owner: string,
-    { limit, after }: { readonly limit: number; readonly after?: FeedPosition },
+    { limit, after }: FeedQuery,
   ): Promise<MemoryPage> {
     const from = after?.change ?? 0;
     const rows = this.#listRows(owner).filter(({ change }) => change > from);
