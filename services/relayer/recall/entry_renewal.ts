@@ -110,7 +110,7 @@ export class EntryRenewal {
   #atHand = 0;
   /** Entries of the owner at hand that became due meanwhile. */
   #laterAtHand: LeftEntries | undefined;
-  /** Whether all memories are to be looked at, by whoever does that. */
+  /** Whether all memories are still to be looked at. */
   #isPassDue = true;
   /** How often an instance was gone. */
   #gone = 0;
@@ -282,7 +282,7 @@ export class EntryRenewal {
       const idleMs = this.#options.isMine === undefined ? IDLE_MS : AGAIN_MS;
       const restMs = isIdle ? idleMs : AGAIN_MS - sinceMs;
       await this.#pause(restMs, signal, { canWake: true });
-      // Whoever does it meanwhile may leave something undone.
+      // The instance that does it meanwhile may leave something undone.
       if (!this.#isMine) this.#isPassDue = true;
       if (this.#isPassing) continue;
       await this.#tried(() => this.#round(this.#nextOwners(), signal), signal);

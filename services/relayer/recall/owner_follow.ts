@@ -50,7 +50,7 @@ export type Followed =
   /** The index has all changes up to the head. */
   | { readonly kind: "current"; readonly counts: LoadCounts }
   /**
-   * Loading the owner anew is quicker, or the only way, as removals are no
+   * Loading the owner again is quicker, or the only way, as removals are no
    * longer known.
    */
   | { readonly kind: "far" };

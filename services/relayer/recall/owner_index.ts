@@ -156,11 +156,11 @@ interface OwnerState {
   searching: number;
   /** Called when none runs any longer. */
   onIdle: (() => void) | undefined;
-  /** The index is emptied and read anew; no search begins before the end. */
+  /** The index is emptied and read again; no search begins before the end. */
   anew: Promise<void> | undefined;
   /** The number of a shared store up to which the index has all changes. */
   change: number;
-  /** Changes are followed, or all is read anew; searches wait for the end. */
+  /** Changes are followed, or all is read again; searches wait for the end. */
   turn: Promise<void> | undefined;
   /** Memories of which this instance has more than the store. */
   readonly again: Set<string>;
@@ -184,8 +184,8 @@ const FIRST_MEMORY_BYTES = 4_096;
 const PARALLEL_LOADS = 4;
 const PROGRESS_EVERY_MS = 5_000;
 /**
- * Changes of this instance after which the feed is followed although nobody
- * searches, so that the next search has little to follow.
+ * Changes of this instance after which the feed is followed without a
+ * search, so that the next search has little to follow.
  */
 const MAX_WRITTEN = 64;
 
@@ -249,7 +249,7 @@ export class OwnerIndex {
     const { shared } = this.#options;
     if (shared === undefined) return undefined;
     const head = shared.head(owner);
-    // Whoever searches with it learns of the failure.
+    // A search with it learns of the failure.
     head.catch(() => {});
     return { head, least: this.#owners.get(owner)?.change ?? 0 };
   }
@@ -606,7 +606,7 @@ export class OwnerIndex {
       for (const id of again) state.again.delete(id);
       this.#loaded(owner, { state, load, counts, isAsked: true });
     } catch (error) {
-      // Whoever has this state must not search what is there of the owner.
+      // Searches with this state must fail: the index lacks memories.
       ({ load: state.load, loading: state.loading } = { load, loading });
       this.#drop(owner);
       throw error;

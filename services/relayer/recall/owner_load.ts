@@ -25,7 +25,7 @@ export interface OwnerLoadParts extends RowParts {
    * Tells up to which change a load has what the store has, where other
    * instances change the store as well.
    *
-   * @default nobody else does
+   * @default there are none
    */
   readonly shared?: Pick<RelayerStore, "head"> | undefined;
   /**

@@ -49,7 +49,7 @@ interface RecallIndex {
   /**
    * See {@linkcode OwnerIndex.look}.
    *
-   * @default nobody else changes memories
+   * @default there are no other instances
    */
   look?(owner: string): Look | undefined;
 }

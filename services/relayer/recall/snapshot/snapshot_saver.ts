@@ -53,7 +53,7 @@ interface SnapshotSaverOptions extends SnapshotBounds {
   /**
    * Tells what there is to write of an owner; undefined when nothing is.
    *
-   * @default the index has all changes of the store, and nobody else writes
+   * @default the index has all changes of the store, and no other writes
    */
   readonly findShared?:
     | ((owner: string) => Promise<SharedIndex | undefined>)

@@ -79,11 +79,12 @@ export function feedCases(): readonly StoreCase[] {
         assert((row?.change ?? 0) > change);
         assertEquals(page.next, { change: row?.change ?? 0 });
         assert(await store.head(ALICE) >= (row?.change ?? Infinity));
-        const all = [];
-        for (let next: FeedPosition | undefined, hasMore = true; hasMore;) {
-          const one = await store.indexFeed(ALICE, after(1, next));
+        const all: string[] = [];
+        let position: FeedPosition | undefined;
+        for (let hasMore = true; hasMore;) {
+          const one = await store.indexFeed(ALICE, after(1, position));
           all.push(...one.memories.map(({ id }) => id));
-          ({ next, hasMore } = one);
+          ({ next: position, hasMore } = one);
         }
         assertEquals(all, ["b", "c", "a"]);
         await commitAll(store, {
