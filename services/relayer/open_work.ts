@@ -278,6 +278,7 @@ export function openWork(
   const index = new OwnerIndex({
     ...{ store, vault, turns, clock, logger },
     wanted: { width, model },
+    shared: store.hasOwnTime ? store : undefined,
     // A snapshot holds the words of a text in order, which is most of the text:
     // where only key servers can open texts, no snapshots are written to disk.
     snapshots: vault.keepsWords
@@ -295,6 +296,12 @@ export function openWork(
   const renewal: EntryRenewal = new EntryRenewal({
     ...{ store, vault, blobs, embedder, index, turns, clock, logger },
     perSecond: settings.renewalsPerSecond,
+    isMine: store.hasOwnTime ? () => instances.holds("renew") : undefined,
+  });
+  instances.onChange((change) => {
+    if (change.kind === "answered" && change.gone.length > 0) {
+      renewal.noteGone();
+    }
   });
   const kept = settings.embeddingUrl === "" ? undefined : new QuestionVectors({
     ...{ embedder, clock, maxKept: settings.embeddingCache },

@@ -35,6 +35,14 @@ interface EntryRenewalOptions extends OwnerRenewalParts {
    * other caller.
    */
   readonly turns?: Pick<FairTurns, "begin"> | undefined;
+  /**
+   * Whether it is this instance that goes through the memories of all owners.
+   * Each instance renews what it has stored itself without a vector, and words
+   * that are in its memory only.
+   *
+   * @default there is no other
+   */
+  readonly isMine?: (() => boolean) | undefined;
 }
 
 /**
@@ -102,10 +110,14 @@ export class EntryRenewal {
   #atHand = 0;
   /** Entries of the owner at hand that became due meanwhile. */
   #laterAtHand: LeftEntries | undefined;
-  #isRoundDone = false;
+  /** Whether all memories are still to be looked at. */
+  #isPassDue = true;
+  /** How often an instance was gone. */
+  #gone = 0;
   /** When the last minute's round of owners began, by a steady clock. */
   #sweptMs = 0;
   #wake: () => void = () => {};
+  #isWoken = false;
   #lastError = "";
   /** What of the progress was logged last. */
   #told = NOTHING;
@@ -119,9 +131,9 @@ export class EntryRenewal {
   /** How far the renewal is. */
   get progress(): RenewalProgress {
     const { checked, renewed } = this.#counts;
-    const unchecked = this.#isRoundDone
-      ? 0
-      : Math.max(1, this.#memories - checked);
+    const unchecked = this.#isPassing
+      ? Math.max(1, this.#memories - checked)
+      : 0;
     let waiting = this.#atHand;
     for (const { entries } of this.#left.values()) waiting += entries;
     let failed = 0;
@@ -142,8 +154,8 @@ export class EntryRenewal {
       readonly due: number;
     },
   ): void {
-    if (due === 0 && !this.#isRoundDone) this.#clean.set(owner, memories);
-    if (due === 0 || !this.#isRoundDone || this.#keepsWords) return;
+    if (due === 0 && this.#isPassing) this.#clean.set(owner, memories);
+    if (due === 0 || this.#isPassing || this.#keepsWords) return;
     // The owner was evicted from memory, and with it words that are not stored.
     if (this.#left.has(owner) || owner === this.#ownerAtHand) return;
     const locked = "session_required";
@@ -178,6 +190,17 @@ export class EntryRenewal {
   noteRecall(owner: string): void {
     if (!this.#left.has(owner) && owner !== this.#ownerAtHand) return;
     this.#here.add(owner);
+    this.#wake();
+  }
+
+  /**
+   * Notes that an instance is gone: what it has stored without a vector is left
+   * to the one that goes through the memories of all owners.
+   */
+  noteGone(): void {
+    this.#gone++;
+    this.#isPassDue = true;
+    this.#isWoken = true;
     this.#wake();
   }
 
@@ -227,8 +250,9 @@ export class EntryRenewal {
       this.#failed.clear();
       this.#left.clear();
       this.#memories = await this.#options.store.memoryCount();
-      await this.#round(storedOwners(this.#options.store), signal);
-      this.#isRoundDone = true;
+      const gone = this.#gone;
+      await this.#round(this.#ownersWhileMine(), signal);
+      if (this.#isMine && this.#gone === gone) this.#isPassDue = false;
       this.#clean.clear();
     } finally {
       await telling.stop();
@@ -240,11 +264,13 @@ export class EntryRenewal {
     const { clock } = this.#options;
     await unlessAborted(after, signal);
     const startedMs = steadyMs(clock);
-    while (!this.#isRoundDone) {
-      await this.#tried(() => this.run(signal), signal);
-    }
-    this.#sweptMs = steadyMs(clock);
-    for (this.#told = NOTHING;;) {
+    for (let isFirst = true;; isFirst = false) {
+      while (this.#isPassing) {
+        await this.#tried(() => this.run(signal), signal);
+        this.#told = NOTHING;
+        isFirst = true;
+      }
+      if (isFirst) this.#sweptMs = steadyMs(clock);
       const { progress } = this;
       this.#logProgress("Renewed entries of the index", {
         ...Object.fromEntries(this.#failed),
@@ -253,8 +279,12 @@ export class EntryRenewal {
       await this.#pause(HERE_MS, signal);
       const sinceMs = steadyMs(clock) - this.#sweptMs;
       const isIdle = progress.waiting === 0 && this.#keepsWords;
-      const restMs = isIdle ? IDLE_MS : AGAIN_MS - sinceMs;
+      const idleMs = this.#options.isMine === undefined ? IDLE_MS : AGAIN_MS;
+      const restMs = isIdle ? idleMs : AGAIN_MS - sinceMs;
       await this.#pause(restMs, signal, { canWake: true });
+      // The instance that does it meanwhile may leave something undone.
+      if (!this.#isMine) this.#isPassDue = true;
+      if (this.#isPassing) continue;
       await this.#tried(() => this.#round(this.#nextOwners(), signal), signal);
     }
   }
@@ -264,6 +294,22 @@ export class EntryRenewal {
     if (worth(progress) === this.#told) return;
     this.#told = worth(progress);
     this.#options.logger.info(line, { ...progress, ...fields });
+  }
+
+  get #isMine(): boolean {
+    return this.#options.isMine?.() ?? true;
+  }
+
+  /** Whether this instance has to look at all memories. */
+  get #isPassing(): boolean {
+    return this.#isPassDue && this.#isMine;
+  }
+
+  async *#ownersWhileMine(): AsyncGenerator<NamedOwner> {
+    for await (const owner of storedOwners(this.#options.store)) {
+      if (!this.#isMine) return;
+      yield owner;
+    }
   }
 
   get #keepsWords(): boolean {
@@ -409,7 +455,8 @@ export class EntryRenewal {
     const over = Promise.withResolvers<void>();
     const timer = steadyClock(this.#options.clock).setTimer(over.resolve, ms);
     if (canWake) this.#wake = over.resolve;
-    if (canWake && this.#here.size > 0) over.resolve();
+    if (canWake && (this.#here.size > 0 || this.#isWoken)) over.resolve();
+    if (canWake) this.#isWoken = false;
     try {
       await unlessAborted(over.promise, signal);
     } finally {

@@ -630,6 +630,51 @@ Deno.test("EntryRenewal.start() makes all entries again though each step fails o
   }
 });
 
+Deno.test("EntryRenewal.start() goes through all owners on the instance whose part it is, and on the next one after that", async () => {
+  const world = await createWorld(["green tea", "black tea"]);
+  const mine = { one: false, other: true };
+  const one = createRenewal(world, { isMine: () => mine.one });
+  const other = createRenewal(world, { isMine: () => mine.other });
+  world.embedder.model = "newer";
+  for (const { renewal } of [one, other]) renewal.start(Promise.resolve());
+  await world.clock.advanceAsync(0);
+  assertEquals([one.asked, other.asked.flat().length], [[], 2]);
+  assertEquals(
+    [one.renewal.progress.unchecked, other.renewal.progress.unchecked],
+    [0, 0],
+  );
+  await world.remember({ id: "x", text: "a key", owner: OTHER });
+  world.embedder.model = "newest";
+  await world.clock.advanceAsync(3_600_000);
+  assertEquals([one.asked, other.asked.flat().length], [[], 2]);
+  [mine.one, mine.other] = [true, false];
+  await world.clock.advanceAsync(61_000);
+  assertEquals([one.asked.flat().length, other.asked.flat().length], [3, 2]);
+  // Whoever had it looks at all memories again once it is back.
+  [mine.one, mine.other] = [false, true];
+  world.embedder.model = "last";
+  await world.clock.advanceAsync(61_000);
+  assertEquals([one.asked.flat().length, other.asked.flat().length], [3, 5]);
+  for (const { renewal } of [one, other]) await renewal.stop();
+});
+
+Deno.test("EntryRenewal.start() makes what its instance noted, whosever part the rest is, and what one that is gone left", async () => {
+  const world = await createWorld(["green tea"]);
+  await world.remember({ id: "x1", text: "black tea" });
+  const one = createRenewal(world, { isMine: () => false });
+  const other = createRenewal(world, { isMine: () => true });
+  for (const { renewal } of [one, other]) renewal.start(Promise.resolve());
+  await world.clock.advanceAsync(0);
+  world.embedder.model = "newer";
+  one.renewal.noteDue({ owner: OWNER, id: "x1" });
+  await world.clock.advanceAsync(1_000);
+  assertEquals([one.asked, other.asked], [[["black tea"]], []]);
+  other.renewal.noteGone();
+  await world.clock.advanceAsync(1_000);
+  assertEquals([one.asked, other.asked], [[["black tea"]], [["green tea"]]]);
+  for (const { renewal } of [one, other]) await renewal.stop();
+});
+
 Deno.test("EntryRenewal.stop() ends what waits", async () => {
   const world = await createWorld(["green tea"]);
   world.embedder.model = "newer";
@@ -663,7 +708,8 @@ async function createWorld(texts: readonly string[]): Promise<MemoryWorld> {
 
 function createRenewal(
   world: MemoryWorld,
-  { perSecond = Infinity, refuses = () => false, isAlone = false }: {
+  { perSecond = Infinity, refuses = () => false, isAlone = false, isMine }: {
+    readonly isMine?: () => boolean;
     readonly perSecond?: number;
     readonly refuses?: (texts: readonly string[]) => boolean;
     /** Whether there is no index, as in the command. */
@@ -677,9 +723,12 @@ function createRenewal(
   const { embedder } = world;
   const renewal = new EntryRenewal({
     ...{ ...world, index: isAlone ? undefined : world.index, perSecond },
+    isMine,
     embedder: {
       width: embedder.width,
-      model: embedder.model,
+      get model() {
+        return embedder.model;
+      },
       embed(texts, options): Promise<EmbedOutcome> {
         asked.push(texts);
         return refuses(texts)

@@ -47,6 +47,12 @@ export interface IndexedMemory {
    * What ranking knows of its text; absent where only the client can read it.
    */
   readonly words?: MemoryWords | undefined;
+  /**
+   * The entry that the store has of all that; the index does not keep it. Where
+   * it is left out, it is opened when the memory comes by the feed of a shared
+   * store.
+   */
+  readonly sealedIndex?: Uint8Array | undefined;
 }
 
 /** A question by which words and vectors together rank memories. */
@@ -92,7 +98,7 @@ export interface IndexQuery {
 
 /** A memory that was found. */
 export interface IndexHit
-  extends Omit<IndexedMemory, "vector" | "words" | "metadata"> {
+  extends Omit<IndexedMemory, "vector" | "words" | "metadata" | "sealedIndex"> {
   /**
    * Cosine distance, 0 for the same direction and 2 for the opposite one; 1
    * where there is no vector to compare.

@@ -7,6 +7,12 @@
  * After a start, memories are read in the background as far as there is room,
  * so that few recalls wait for it.
  *
+ * Where other instances share the store, each search first asks the store for
+ * the number of the owner's last change. When that is newer than what the index
+ * has, the changes are followed, one search for all. Changes come to the index
+ * by the store's feed alone then, in their order: what this instance writes is
+ * told to it before or after what others have made of the same memory.
+ *
  * @module
  */
 
@@ -36,24 +42,41 @@ import type {
 } from "./memory_index.ts";
 import {
   addCounts,
+  isWhole,
   type LoadCounts,
   NO_COUNTS,
+  warnOfLeftOut,
+} from "./load_counts.ts";
+import { followOwner, type FollowParts } from "./owner_follow.ts";
+import {
   OwnerLoad,
   type OwnerLoadParts,
   type SnapshotParts,
-  warnOfLeftOut,
 } from "./owner_load.ts";
 import type { OwnerSnapshots } from "./snapshot/owner_snapshots.ts";
 import {
+  type SharedIndex,
   type SnapshotBounds,
   SnapshotSaver,
 } from "./snapshot/snapshot_saver.ts";
-import { type SearchOptions, VectorIndex } from "./vector_index.ts";
+import {
+  type SearchOptions as VectorSearchOptions,
+  VectorIndex,
+} from "./vector_index.ts";
+import { WrittenLately } from "./written_lately.ts";
 
 /** Options of {@linkcode OwnerIndex}. */
 interface OwnerIndexOptions extends Pick<OwnerLoadParts, "vault" | "pageRows"> {
   /** Keeps rows. */
   readonly store: Pick<RelayerStore, "scanMemories" | "memoryOwners">;
+  /**
+   * Has the changes of all instances, where there are others.
+   *
+   * @default this instance has the store for itself, and nothing is asked
+   */
+  readonly shared?:
+    | (Pick<RelayerStore, "head"> & FollowParts["shared"])
+    | undefined;
   /**
    * Snapshots of owners' indexes, and the store that has the changes since.
    *
@@ -98,16 +121,51 @@ interface OwnerIndexOptions extends Pick<OwnerLoadParts, "vault" | "pageRows"> {
   readonly logger: Logger;
 }
 
+/** What a search has to find of a shared store. */
+export interface Look {
+  /**
+   * The number of the owner's last change. The search finds all memories that
+   * were stored by then, by any instance, and none that was removed.
+   */
+  readonly head: Promise<number>;
+  /** A lower head is that of another database, as of one that was restored. */
+  readonly least: number;
+}
+
+/** Options of {@linkcode OwnerIndex.search}. */
+export interface SearchOptions extends VectorSearchOptions {
+  /**
+   * What {@linkcode OwnerIndex.look} has asked for.
+   *
+   * @default it is asked for now
+   */
+  readonly look?: Look | undefined;
+}
+
 /** An owner whose memories are in memory or are being read. */
 interface OwnerState {
   /** The load that reads the memories; undefined when it is done. */
   load: OwnerLoad | undefined;
   /** Settles with the load: gives its counts, or rejects when it fails. */
-  readonly loading: Promise<LoadCounts>;
+  loading: Promise<LoadCounts>;
   /**
    * Searches that wait or run; while there are any, the owner is not evicted.
    */
   users: number;
+  /** Searches that run; while there are any, the index is not emptied. */
+  searching: number;
+  /** Called when none runs any longer. */
+  onIdle: (() => void) | undefined;
+  /** The index is emptied and read again; no search begins before the end. */
+  anew: Promise<void> | undefined;
+  /** The number of a shared store up to which the index has all changes. */
+  change: number;
+  /** Changes are followed, or all is read again; searches wait for the end. */
+  turn: Promise<void> | undefined;
+  /** Memories of which this instance has more than the store. */
+  readonly again: Set<string>;
+  /** What this instance has changed since changes were followed last. */
+  written: number;
 }
 
 /** What the preload has read. */
@@ -125,6 +183,11 @@ const FIRST_MEMORY_BYTES = 4_096;
 /** Owners that are read at the same time. */
 const PARALLEL_LOADS = 4;
 const PROGRESS_EVERY_MS = 5_000;
+/**
+ * Changes of this instance after which the feed is followed without a
+ * search, so that the next search has little to follow.
+ */
+const MAX_WRITTEN = 64;
 
 /**
  * Finds memories of owners, whether they are in memory or have to be read
@@ -139,6 +202,7 @@ export class OwnerIndex {
   /** Owners in the order in which they were last asked for, the latest last. */
   readonly #owners = new Map<string, OwnerState>();
   readonly #clearing = new Set<Promise<void>>();
+  readonly #written = new WrittenLately();
   #latest: string | undefined;
   #evictions = 0;
   #isPreloadEnded = false;
@@ -151,9 +215,10 @@ export class OwnerIndex {
   constructor(options: OwnerIndexOptions) {
     this.#options = options;
     this.#vectors = new VectorIndex(options.wanted.width);
-    const { snapshots } = options;
+    const { snapshots, shared } = options;
     this.#saver = snapshots && new SnapshotSaver({
       ...{ ...options, ...snapshots },
+      findShared: shared && ((owner) => this.#findShared(owner)),
       snapshots: snapshots.source,
       index: this.#vectors,
       pausingFor: (owner) => this.#turnFor(owner),
@@ -176,6 +241,20 @@ export class OwnerIndex {
   }
 
   /**
+   * Begins to ask for the number of an owner's last change, so that other work
+   * can be done meanwhile; undefined where this instance has the store for
+   * itself.
+   */
+  look(owner: string): Look | undefined {
+    const { shared } = this.#options;
+    if (shared === undefined) return undefined;
+    const head = shared.head(owner);
+    // A search with it learns of the failure.
+    head.catch(() => {});
+    return { head, least: this.#owners.get(owner)?.change ?? 0 };
+  }
+
+  /**
    * The closest memories, the closest first, as {@linkcode VectorIndex.search}
    * finds them; waits while those of the owner are read.
    *
@@ -186,12 +265,14 @@ export class OwnerIndex {
     options: SearchOptions,
   ): Promise<readonly IndexHit[]> {
     const { owner } = query;
+    const { look = this.look(owner) } = options;
     const state = this.#getState(owner);
     state.users++;
     try {
       if (state.load !== undefined) await state.loading;
+      if (look !== undefined) await this.#catchUp(owner, state, look);
       options.signal?.throwIfAborted();
-      return await this.#vectors.search(query, options);
+      return await this.#searchNow(query, state, options);
     } finally {
       state.users--;
       this.#makeRoom();
@@ -205,8 +286,15 @@ export class OwnerIndex {
    * @throws {RangeError} as {@linkcode VectorIndex.add} does
    */
   add(memory: IndexedMemory): void {
-    const state = this.#owners.get(memory.owner);
+    const { owner, id } = memory;
+    const state = this.#owners.get(owner);
     if (state === undefined) return;
+    if (this.#options.shared !== undefined) {
+      this.#written.note(memory);
+      // The feed does not name a memory that gained what the store never has.
+      if (this.#vectors.holds(owner, id)) state.again.add(id);
+      return this.#wrote(owner, state);
+    }
     state.load?.noteMemory(memory.id);
     this.#saver?.changed(memory.owner, { isRemoval: false });
     try {
@@ -225,24 +313,29 @@ export class OwnerIndex {
    * superseded in it.
    */
   remove(owner: string, id: string): void {
-    this.#owners.get(owner)?.load?.noteMemory(id);
+    const state = this.#owners.get(owner);
+    if (this.#options.shared !== undefined) return this.#wrote(owner, state);
+    state?.load?.noteMemory(id);
     this.#saver?.changed(owner, { isRemoval: true });
     this.#vectors.remove(owner, id);
   }
 
   /** Removes all memories of a namespace that was deleted from the store. */
   removeNamespace(owner: string, namespace: string): void {
-    this.#owners.get(owner)?.load?.noteNamespace(namespace);
+    const state = this.#owners.get(owner);
+    if (this.#options.shared !== undefined) return this.#wrote(owner, state);
+    state?.load?.noteNamespace(namespace);
     this.#saver?.changed(owner, { isRemoval: true });
     this.#clearLater(owner, this.#vectors.dropNamespace(owner, namespace));
   }
 
   /**
    * Tells whether a memory is in memory with a vector. A memory for which this
-   * is false may still be found when its owner has to be read first.
+   * is false may still be found when its owner has to be read first, or when
+   * other instances may have removed it meanwhile.
    */
   has(owner: string, id: string): boolean {
-    return this.#vectors.has(owner, id);
+    return this.#options.shared === undefined && this.#vectors.has(owner, id);
   }
 
   /**
@@ -308,7 +401,8 @@ export class OwnerIndex {
     this.endPreload();
     await this.#saver?.stop();
     this.#ending.abort(new Error("Cannot search: the index has stopped"));
-    const loads = [...this.#owners.values()].map(({ loading }) => loading);
+    const loads = [...this.#owners.values()]
+      .flatMap(({ loading, turn }) => [loading, turn]);
     await Promise.allSettled([...loads, ...this.#clearing]);
   }
 
@@ -350,28 +444,194 @@ export class OwnerIndex {
     owner: string,
     { isAsked }: { readonly isAsked: boolean },
   ): OwnerState {
-    const { snapshots } = this.#options;
-    const index = this.#vectors;
-    const load = new OwnerLoad(owner, {
-      ...{ ...this.#options, index },
-      snapshots: snapshots && { ...snapshots, index },
-    });
+    const load = this.#createLoad(owner);
     const state: OwnerState = {
       load,
       loading: this.#run(owner, load),
-      users: 0,
+      ...{ users: 0, searching: 0, onIdle: undefined, anew: undefined },
+      ...{ change: 0, turn: undefined, again: new Set(), written: 0 },
     };
     this.#owners.set(owner, state);
-    state.loading.then((counts) => {
-      state.load = undefined;
-      if (isWhole(counts)) this.#saver?.loaded(owner, load.unsaved);
-      const { logger, wanted, onRead } = this.#options;
-      const { loaded, otherEmbedder, due } = counts;
-      onRead?.(owner, { memories: loaded + otherEmbedder, due });
-      if (isAsked) warnOfLeftOut(counts, { logger, wanted, owner });
-      this.#makeRoom();
-    }, () => this.#drop(owner));
+    state.loading.then(
+      (counts) => this.#loaded(owner, { state, load, counts, isAsked }),
+      () => this.#drop(owner),
+    );
     return state;
+  }
+
+  #createLoad(owner: string): OwnerLoad {
+    const { snapshots } = this.#options;
+    const index = this.#vectors;
+    return new OwnerLoad(owner, {
+      ...{ ...this.#options, index },
+      snapshots: snapshots && { ...snapshots, index },
+    });
+  }
+
+  #loaded(
+    owner: string,
+    { state, load, counts, isAsked }: {
+      readonly state: OwnerState;
+      readonly load: OwnerLoad;
+      readonly counts: LoadCounts;
+      readonly isAsked: boolean;
+    },
+  ): void {
+    state.load = undefined;
+    state.change = load.change;
+    if (isWhole(counts)) this.#saver?.loaded(owner, load.unsaved);
+    const { logger, wanted, onRead } = this.#options;
+    const { loaded, otherEmbedder, due } = counts;
+    onRead?.(owner, { memories: loaded + otherEmbedder, due });
+    if (isAsked) warnOfLeftOut(counts, { logger, wanted, owner });
+    this.#makeRoom();
+  }
+
+  async #searchNow(
+    query: IndexQuery,
+    ...[state, options]: [OwnerState, SearchOptions]
+  ): Promise<readonly IndexHit[]> {
+    while (state.anew !== undefined) await state.anew;
+    state.searching++;
+    try {
+      return await this.#vectors.search(query, options);
+    } finally {
+      if (--state.searching === 0) state.onIdle?.();
+    }
+  }
+
+  /** Notes that this instance has changed what the feed will tell of. */
+  #wrote(owner: string, state: OwnerState | undefined): void {
+    if (state === undefined || ++state.written < MAX_WRITTEN) return;
+    state.written = 0;
+    const look = this.look(owner);
+    if (look === undefined) return;
+    state.users++;
+    this.#catchUp(owner, state, look).catch((error) => {
+      if (this.#ending.signal.aborted) return;
+      this.#options.logger.warn(
+        "Cannot follow the changes of an owner; the next search tries again",
+        { owner, error: describeError(error) },
+      );
+    }).finally(() => {
+      state.users--;
+      this.#makeRoom();
+    });
+  }
+
+  /** Waits until the index has what the owner's last change has led to. */
+  async #catchUp(
+    owner: string,
+    ...[state, look]: [OwnerState, Look]
+  ): Promise<void> {
+    const head = await look.head;
+    if (state.load !== undefined) await state.loading;
+    while (state.turn !== undefined) await state.turn;
+    const isOther = head < look.least;
+    if (!isOther && head <= state.change && state.again.size === 0) return;
+    state.turn =
+      (isOther
+        ? this.#loadAnew(owner, state)
+        : this.#follow(owner, state, head))
+        .finally(() => state.turn = undefined);
+    await state.turn;
+  }
+
+  async #follow(
+    owner: string,
+    ...[state, head]: [OwnerState, number]
+  ): Promise<void> {
+    const { shared } = this.#options;
+    if (shared === undefined) return;
+    const again = [...state.again];
+    state.written = 0;
+    const { signal } = this.#ending;
+    const followed = await followOwner(owner, {
+      ...{ ...this.#options, shared, written: this.#written },
+      index: this.#followedIndex,
+      hasSnapshots: this.#options.snapshots !== undefined,
+    }, {
+      ...{ pausing: await this.#turnFor(owner), signal, head, again },
+      change: state.change,
+      onPassed: (change) => state.change = change,
+    });
+    if (followed.kind === "far") return await this.#loadAnew(owner, state);
+    for (const id of again) state.again.delete(id);
+    const { counts } = followed;
+    if (isWhole(counts)) return;
+    // What the index lacks now, a snapshot must not lack.
+    this.#saver?.gone(owner);
+    const { logger, wanted, onRead } = this.#options;
+    const memories = this.#vectors.countMemories(owner);
+    onRead?.(owner, { memories, due: counts.due });
+    warnOfLeftOut(counts, { logger, wanted, owner });
+  }
+
+  /** The index as following changes it: snapshots learn of it. */
+  get #followedIndex(): FollowParts["index"] {
+    const index = this.#vectors;
+    return {
+      add: (memory) => {
+        this.#saver?.changed(memory.owner, { isRemoval: false });
+        index.add(memory);
+      },
+      remove: (owner, id) => {
+        if (!index.holds(owner, id)) return;
+        this.#saver?.changed(owner, { isRemoval: true });
+        index.remove(owner, id);
+      },
+      countMemories: (owner) => index.countMemories(owner),
+    };
+  }
+
+  /** Reads all memories of an owner in place of those that the index has. */
+  #loadAnew(owner: string, state: OwnerState): Promise<void> {
+    state.anew = this.#replace(owner, state)
+      .finally(() => state.anew = undefined);
+    return state.anew;
+  }
+
+  async #replace(owner: string, state: OwnerState): Promise<void> {
+    const load = this.#createLoad(owner);
+    if (state.searching > 0) {
+      await new Promise<void>((resolve) => state.onIdle = resolve);
+      state.onIdle = undefined;
+    }
+    this.#saver?.gone(owner);
+    const again = [...state.again];
+    this.#clearLater(owner, this.#vectors.removeOwner(owner));
+    const loading = this.#run(owner, load);
+    try {
+      const counts = await loading;
+      for (const id of again) state.again.delete(id);
+      this.#loaded(owner, { state, load, counts, isAsked: true });
+    } catch (error) {
+      // Searches with this state must fail: the index lacks memories.
+      ({ load: state.load, loading: state.loading } = { load, loading });
+      this.#drop(owner);
+      throw error;
+    }
+  }
+
+  /**
+   * What there is to write of an owner in memory, once the index has all changes
+   * of now; undefined when the owner is not in memory.
+   */
+  async #findShared(owner: string): Promise<SharedIndex | undefined> {
+    const { shared } = this.#options;
+    const state = this.#owners.get(owner);
+    const look = this.look(owner);
+    if (shared === undefined || look === undefined) return undefined;
+    if (state === undefined) return undefined;
+    state.users++;
+    try {
+      await this.#catchUp(owner, state, look);
+      const { change } = state;
+      const snapshot = await shared.snapshot(owner);
+      return { change, savedChange: snapshot?.change };
+    } finally {
+      state.users--;
+    }
   }
 
   async #run(owner: string, load: OwnerLoad): Promise<LoadCounts> {
@@ -394,9 +654,10 @@ export class OwnerIndex {
   #makeRoom(): void {
     const { maxBytes } = this.#options;
     if (this.bytes <= maxBytes) return;
-    for (const [owner, { load, users }] of this.#owners) {
+    for (const [owner, { load, users, turn }] of this.#owners) {
+      if (load !== undefined || users > 0 || turn !== undefined) continue;
       // The owner who was asked for last is likely to be asked for again soon.
-      if (load !== undefined || users > 0 || owner === this.#latest) continue;
+      if (owner === this.#latest) continue;
       this.#evictions++;
       this.#drop(owner);
       if (this.bytes <= maxBytes) return;
@@ -422,14 +683,4 @@ export class OwnerIndex {
   async #clear(owner: string, steps: Steps<void>): Promise<void> {
     await finishInSlices(steps, { pausing: await this.#turnFor(owner) });
   }
-}
-
-/**
- * Whether all memories are in the index by their vectors, and none is due to be
- * renewed.
- */
-function isWhole(
-  { otherEmbedder, unreadable, full, due }: LoadCounts,
-): boolean {
-  return otherEmbedder + unreadable + full + due === 0;
 }

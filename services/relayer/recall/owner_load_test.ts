@@ -6,10 +6,9 @@ import {
   addCounts,
   type LoadCounts,
   NO_COUNTS,
-  OwnerLoad,
-  type OwnerLoadParts,
   warnOfLeftOut,
-} from "./owner_load.ts";
+} from "./load_counts.ts";
+import { OwnerLoad, type OwnerLoadParts } from "./owner_load.ts";
 import { MemoryWorld, OWNER } from "./testing/memory_world.ts";
 import { VectorIndex } from "./vector_index.ts";
 

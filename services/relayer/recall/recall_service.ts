@@ -36,15 +36,30 @@ import {
   type RecallStage,
 } from "./recall_request.ts";
 import type { EntryRenewal } from "./entry_renewal.ts";
-import type { FusedQuery } from "./memory_index.ts";
-import type { VectorIndex } from "./vector_index.ts";
+import type { FusedQuery, IndexHit, IndexQuery } from "./memory_index.ts";
+import type { Look, SearchOptions } from "./owner_index.ts";
+
+/** What recall asks for memories. */
+interface RecallIndex {
+  /** See {@linkcode OwnerIndex.search}. */
+  search(
+    query: IndexQuery,
+    options: SearchOptions,
+  ): Promise<readonly IndexHit[]>;
+  /**
+   * See {@linkcode OwnerIndex.look}.
+   *
+   * @default there are no other instances
+   */
+  look?(owner: string): Look | undefined;
+}
 
 /** Options of {@linkcode RecallService}. */
 interface RecallServiceOptions {
   /** Makes vectors of queries. */
   readonly embedder: Embedder;
-  /** Finds memories. */
-  readonly index: Pick<VectorIndex, "search">;
+  /** Finds memories; knows whether other instances change them. */
+  readonly index: RecallIndex;
   /**
    * Learns which owners recall.
    *
@@ -123,8 +138,9 @@ export class RecallService {
         () => this.#readAll(found.hits, { request, progress }),
         { signal: progress.signal, key: request.owner },
       );
+      if (read.kind !== "ok") return read;
       const { isByWords } = found;
-      return read.kind === "ok" ? { ...read, isByWords } : read;
+      return { ...await this.#withoutRemoved(read, found, request), isByWords };
     });
   }
 
@@ -171,6 +187,8 @@ export class RecallService {
     const { owner, namespace, limit, ordering, filter, ids } = request;
     const { pausing = NEVER_PAUSING } = request;
     const { signal } = progress;
+    // The store answers while the question is embedded.
+    const look = index.look?.(owner);
     const fused = this.#fusedQuery(request);
     const made = typeof request.query === "string"
       ? await this.#embed(request.query, {
@@ -195,9 +213,34 @@ export class RecallService {
       limit: candidateCount(limit, ordering),
       ...{ filter, ids },
       fused: isByWords ? wordsQuery(request) : fused,
-    }, { pausing, signal });
+    }, { pausing, signal, look });
     const ordered = orderHits(hits, { ordering, limit, nowMs: clock.nowMs() });
-    return { kind: "found", hits: ordered, isByWords };
+    return { kind: "found", hits: ordered, isByWords, look };
+  }
+
+  /**
+   * Leaves out memories that another instance has removed since the search: a
+   * deletion that is answered before this answer holds for it.
+   */
+  async #withoutRemoved(
+    read: AnsweredRecall,
+    { look }: Found,
+    { owner }: RecallRequest,
+  ): Promise<AnsweredRecall> {
+    const { index, store } = this.#options;
+    const now = look && index.look?.(owner);
+    if (look === undefined || now === undefined) return read;
+    if (await look.head === await now.head) return read;
+    const ids = [...read.memories.map(({ id }) => id), ...read.omittedIds];
+    const rows = await store.memories(owner, ids);
+    const there = new Set(rows.map((row) => row?.id));
+    const memories = read.memories.filter(({ id }) => there.has(id));
+    return {
+      ...read,
+      memories,
+      dropped: read.dropped + read.memories.length - memories.length,
+      omittedIds: read.omittedIds.filter((id) => there.has(id)),
+    };
   }
 
   /** Returns undefined where vectors alone rank the memories. */
@@ -446,7 +489,11 @@ interface Found {
   readonly hits: readonly OrderedHit[];
   /** Whether words ranked in place of vectors. */
   readonly isByWords: boolean;
+  /** What the search had to find of a shared store. */
+  readonly look: Look | undefined;
 }
+
+type AnsweredRecall = Extract<RecallOutcome, { readonly kind: "ok" }>;
 
 /** Returns the query by which words alone rank. */
 function wordsQuery(

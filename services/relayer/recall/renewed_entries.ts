@@ -19,7 +19,7 @@ import type { Embedder } from "../embed/embedder.ts";
 import { vectorTextSteps } from "../embed/words.ts";
 import { textVectors } from "../jobs/text_vectors.ts";
 import type { MemoryRow } from "../store/rows.ts";
-import type { Change, RelayerStore } from "../store/store.ts";
+import type { RelayerStore } from "../store/store.ts";
 import {
   type IndexEntry,
   isOwnerKeyFailure,
@@ -359,22 +359,25 @@ async function write(
     entry.model !== due.entry.model
   );
   const changes = await Promise.all(
-    changed.map(async ({ due: { row: { id } }, entry }): Promise<Change> => ({
-      ...{ kind: "reindex", owner, id },
+    changed.map(async ({ due: { row: { id } }, entry }) => ({
+      ...{ kind: "reindex" as const, owner, id },
       sealedIndex: await vault.sealIndex(owner, entry),
     })),
   );
+  const sealed = new Map(changes.map((of) => [of.id, of.sealedIndex]));
   if (changes.length > 0) await store.commit(changes, { canWait: true });
   if (index === undefined) return;
   // Rows may be deleted or replaced at any moment.
   const rows = await store.memories(owner, made.map(({ due }) => due.row.id));
-  for (const [at, { entry }] of made.entries()) {
+  for (const [at, { due, entry }] of made.entries()) {
     const row = rows[at];
     if (row === undefined || row.supersededBy !== undefined) continue;
     const { metadata, words } = entry;
     const vector = vectorFits(entry, embedder) ? entry.vector : undefined;
     try {
-      index.add({ ...row, metadata, vector, words });
+      // The row may have another entry by now.
+      const sealedIndex = sealed.get(due.row.id) ?? due.row.sealedIndex;
+      index.add({ ...row, sealedIndex, metadata, vector, words });
     } catch (error) {
       // The index is full, which was logged when the owner was loaded.
       if (!(error instanceof RangeError)) throw error;

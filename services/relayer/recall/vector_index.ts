@@ -112,6 +112,15 @@ export class VectorIndex {
     this.#size++;
   }
 
+  /** Whether the owner has a memory of this id, with a vector or without. */
+  holds(owner: string, id: string): boolean {
+    const entries = this.#owners.get(owner);
+    return entries !== undefined &&
+      findNamespaces(entries, id).some((namespace) =>
+        entries.partitions.get(namespace)?.has(id) === true
+      );
+  }
+
   /** Whether the owner has a memory of this id with a vector in the index. */
   has(owner: string, id: string): boolean {
     const entries = this.#owners.get(owner);

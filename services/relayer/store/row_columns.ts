@@ -65,8 +65,7 @@ export class RowColumns<Row extends Storable<Row>> {
   }
 }
 
-/** The table of memories. */
-export const MEMORIES: RowColumns<MemoryRow> = new RowColumns<MemoryRow>({
+const MEMORY_COLUMNS = {
   id: "id",
   owner: "owner",
   namespace: "namespace",
@@ -82,7 +81,20 @@ export const MEMORIES: RowColumns<MemoryRow> = new RowColumns<MemoryRow>({
   updatedAtMs: "updated_ms",
   change: "change",
   supersededBy: "superseded_by",
-}, ["keyId", "supersedes", "supersededBy"]);
+} as const;
+
+const ABSENT_OF_MEMORIES = ["keyId", "supersedes", "supersededBy"] as const;
+
+/** The table of memories. */
+export const MEMORIES: RowColumns<MemoryRow> = new RowColumns<MemoryRow>(
+  MEMORY_COLUMNS,
+  ABSENT_OF_MEMORIES,
+);
+
+/** Memories whose last change is a new vector, by the number of that. */
+export const MEMORIES_BY_VECTOR: RowColumns<MemoryRow> = new RowColumns<
+  MemoryRow
+>({ ...MEMORY_COLUMNS, change: "reindexed_change" }, ABSENT_OF_MEMORIES);
 
 /** The table of tombstones. */
 export const TOMBSTONES: RowColumns<Tombstone> = new RowColumns<Tombstone>({

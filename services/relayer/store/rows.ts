@@ -110,7 +110,10 @@ export interface NewMemory {
 export interface MemoryRow extends NewMemory {
   /** When it changed last, in milliseconds since the epoch. */
   readonly updatedAtMs: number;
-  /** The number of its last change; greater than that of any change before. */
+  /**
+   * The number of its last change that listings show; greater than that of any
+   * change before.
+   */
   readonly change: number;
   /**
    * The id of the newer memory that replaces this one, which is kept, but left

@@ -55,7 +55,8 @@ export type Change =
   }
   /**
    * Replaces a row's vector and metadata; does nothing when the row is gone.
-   * The fields that listings show stay as they are.
+   * The fields that listings show stay as they are, and so does the row's place
+   * in {@linkcode RelayerStore.memoryFeed}: clients have nothing to read again.
    */
   | {
     readonly kind: "reindex";
@@ -116,8 +117,9 @@ export type Change =
   | { readonly kind: "rate"; readonly window: RateWindow }
   /**
    * Begins a snapshot of an owner's index. It replaces the owner's former
-   * snapshot. An index that lacks a removal must not become a snapshot: the
-   * store then begins none, and drops the parts that are written to it.
+   * snapshot. An index that lacks a removal or a new vector must not become a
+   * snapshot: the store then begins none, and drops the parts that are written
+   * to it.
    */
   | {
     readonly kind: "begin_snapshot";
@@ -429,9 +431,9 @@ export interface RelayerStore extends InstanceStore<Notice> {
     blobIds: readonly string[],
   ): Promise<ReadonlySet<string>>;
   /**
-   * A number that no change of an owner's feed exceeds; 0 when there was never
-   * one. Who has read the feed up to it has everything that was committed before
-   * the call, by any instance.
+   * A number that no change of an owner's feeds exceeds; 0 when there was never
+   * one. Who has read {@linkcode RelayerStore.indexFeed} up to it has everything
+   * that was committed before the call, by any instance.
    */
   head(owner: string): Promise<number>;
   /** Rows of an owner in the order of their last change. */
@@ -439,6 +441,12 @@ export interface RelayerStore extends InstanceStore<Notice> {
     owner: string,
     options: FeedQuery,
   ): Promise<MemoryPage>;
+  /**
+   * As {@linkcode RelayerStore.memoryFeed}, for an index: a new vector counts as
+   * a change of its row as well, and {@linkcode MemoryRow.change} is the number
+   * of either.
+   */
+  indexFeed(owner: string, options: FeedQuery): Promise<MemoryPage>;
   /** Namespaces of an owner in the order of their last change. */
   namespaceFeed(
     owner: string,

@@ -157,7 +157,7 @@ async function reindex(
   // namespace forgotten: then the index must not have it.
   const [stored] = await store.memories(owner, [id]);
   if (stored === undefined || stored.supersededBy !== undefined) return;
-  addStored({ ...stored, metadata, vector }, parts);
+  addStored({ ...stored, sealedIndex, metadata, vector }, parts);
 }
 
 type BlobRead =

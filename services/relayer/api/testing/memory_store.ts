@@ -17,6 +17,7 @@ import type {
   Change,
   CommitOutcome,
   FeedPosition,
+  FeedQuery,
   MemoryPage,
   NamespaceRow,
   RelayerStore,
@@ -128,7 +129,7 @@ export class MemoryStore implements RelayerStore {
 
   memoryFeed(
     owner: string,
-    { limit, after }: { readonly limit: number; readonly after?: FeedPosition },
+    { limit, after }: FeedQuery,
   ): Promise<MemoryPage> {
     const from = after?.change ?? 0;
     const rows = this.#listRows(owner).filter(({ change }) => change > from);
@@ -142,6 +143,13 @@ export class MemoryStore implements RelayerStore {
       next: last.length === 0 ? undefined : { change: Math.max(...last) },
       mustResync: this.mustResync,
     });
+  }
+
+  /** Nothing that is tested with it has an index which follows the store. */
+  indexFeed(
+    ...of: Parameters<RelayerStore["indexFeed"]>
+  ): Promise<MemoryPage> {
+    return this.memoryFeed(...of);
   }
 
   namespaceFeed(

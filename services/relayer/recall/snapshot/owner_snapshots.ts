@@ -61,16 +61,17 @@ export class OwnerSnapshots {
   }
 
   /**
-   * Begins a snapshot that takes the place of the owner's last one. The index
-   * must have all changes of the store by then.
+   * Begins a snapshot that takes the place of the owner's last one.
    *
+   * @param change The number up to which the index has all changes; undefined
+   * where it has all changes of the store.
    * @returns its name
    * @throws what the store throws
    */
-  async begin(owner: string): Promise<string> {
+  async begin(owner: string, change?: number): Promise<string> {
     const { store, randomBytes } = this.#options;
     const name = randomBytes(NAME_BYTES).toHex();
-    await store.commit([{ kind: "begin_snapshot", owner, name }]);
+    await store.commit([{ kind: "begin_snapshot", owner, name, change }]);
     return name;
   }
 

@@ -34,6 +34,14 @@ export interface SnapshotBounds {
   readonly minChanges?: number | undefined;
 }
 
+/** An owner's index of a store that other instances change as well. */
+export interface SharedIndex {
+  /** The number up to which it has all changes. */
+  readonly change: number;
+  /** That of the snapshot that some instance has written, if there is one. */
+  readonly savedChange: number | undefined;
+}
+
 /** Options of {@linkcode SnapshotSaver}. */
 interface SnapshotSaverOptions extends SnapshotBounds {
   /** The index that is written down. */
@@ -42,6 +50,14 @@ interface SnapshotSaverOptions extends SnapshotBounds {
   readonly snapshots: Pick<OwnerSnapshots, "begin" | "write">;
   /** Knows how many memories an owner has. */
   readonly store: Pick<RelayerStore, "stats">;
+  /**
+   * Tells what there is to write of an owner; undefined when nothing is.
+   *
+   * @default the index has all changes of the store, and no other writes
+   */
+  readonly findShared?:
+    | ((owner: string) => Promise<SharedIndex | undefined>)
+    | undefined;
   /** Gives other work its turn meanwhile. */
   readonly pausingFor: (owner: string) => Promise<Pausing>;
   /** The time. */
@@ -68,6 +84,7 @@ interface Tracked {
   triedAtMs: number;
 }
 
+const MIN_CHANGES = 500;
 /** An owner without changes between two looks is at rest. */
 const LOOK_EVERY_MS = 5_000;
 /** The least time between two snapshots of an owner. */
@@ -179,7 +196,7 @@ export class SnapshotSaver {
   }
 
   #isDue(owner: string, tracked: Tracked, isAtRest: boolean): boolean {
-    const { index, clock, minMemories = 2_000, minChanges = 500 } =
+    const { index, clock, minMemories = 2_000, minChanges = MIN_CHANGES } =
       this.#options;
     if (tracked.unsaved < minChanges) return false;
     if (index.countMemories(owner) < minMemories) return false;
@@ -190,17 +207,28 @@ export class SnapshotSaver {
   async #save(owner: string, tracked: Tracked): Promise<void> {
     const { index, snapshots, store, clock, logger } = this.#options;
     const { signal } = this.#ending;
+    const { findShared, minChanges = MIN_CHANGES } = this.#options;
     const startedMs = steadyMs(clock);
+    const shared = await findShared?.(owner);
+    if (findShared !== undefined && shared === undefined) return;
+    const { change, savedChange = -Infinity } = shared ?? {};
+    if (change !== undefined && change - savedChange < minChanges) {
+      // Another instance has written it.
+      tracked.unsaved = change - savedChange;
+      return;
+    }
     const { changes } = tracked;
     const isUnchanged = (): boolean =>
       this.#owners.get(owner) === tracked && tracked.changes === changes;
-    const isValid = async (): Promise<boolean> =>
+    const isWhole = async (): Promise<boolean> =>
       isUnchanged() &&
       (await store.stats(owner)).memories === index.countMemories(owner);
     // An owner with memories that are stored and not in the index yet is not at
     // rest.
-    if (!await isValid()) return;
-    const name = await snapshots.begin(owner);
+    if (!await isWhole()) return;
+    // What others store meanwhile comes after the number.
+    const isValid = change === undefined ? isWhole : isUnchanged;
+    const name = await snapshots.begin(owner, change);
     const pausing = this.#isStopping
       ? NEVER_PAUSING
       : await this.#options.pausingFor(owner);

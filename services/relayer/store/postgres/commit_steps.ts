@@ -137,6 +137,7 @@ function countNumbers(change: Change, isBite: boolean): number {
   switch (change.kind) {
     case "new_memory":
     case "supersede":
+    case "reindex":
     case "move_blob":
     case "remove_memory":
       return 1;

@@ -5,20 +5,56 @@
  * @module
  */
 
+import { GatheredCalls } from "../../../shared/gathered_calls.ts";
 import type { Pool } from "../../../shared/postgres/pool.ts";
 import type { Row } from "../../../shared/postgres/session.ts";
-import { MEMORIES, NAMESPACES, TOMBSTONES } from "../row_columns.ts";
+import {
+  MEMORIES,
+  MEMORIES_BY_VECTOR,
+  NAMESPACES,
+  TOMBSTONES,
+} from "../row_columns.ts";
 import { cutFeed, type FeedBounds } from "../feed.ts";
-import type { RelayerStore } from "../store.ts";
+import {
+  type MemoryPage,
+  type RelayerStore,
+  StoreBusyError,
+} from "../store.ts";
 import { NamedRows } from "./named_rows.ts";
 
 const SELECT = `SELECT ${MEMORIES.selected} FROM memories WHERE`;
+
+/** A page of rows by their changes. */
+const CHANGED = `${SELECT} owner = $1::text AND change > $2::bigint ` +
+  "ORDER BY change LIMIT $3::bigint";
+
+/**
+ * The same with new vectors. Each row is in one half only, and each half is read
+ * from an index.
+ */
+const CHANGED_OR_REINDEXED = `(${SELECT} owner = $1::text ` +
+  "AND change > $2::bigint AND (reindexed_change IS NULL " +
+  "OR reindexed_change < change) ORDER BY change LIMIT $3::bigint) " +
+  `UNION ALL (SELECT ${MEMORIES_BY_VECTOR.selected} FROM memories ` +
+  "WHERE owner = $1::text AND reindexed_change > $2::bigint " +
+  "AND reindexed_change > change ORDER BY reindexed_change " +
+  'LIMIT $3::bigint) ORDER BY "change" LIMIT $3::bigint';
+
+/** Queries for heads at the same time; more would find no connection free. */
+const PARALLEL_HEADS = 2;
+/** When a call is tried again that was refused. */
+const RETRY_MS = 1_000;
 
 /** Reads rows. */
 export class MemoryReads {
   readonly #pool: Pool;
   /** Rows by id. */
   readonly memories: RelayerStore["memories"];
+  readonly #heads = new GatheredCalls<string, number>({
+    run: (owners) => this.#readHeads(owners),
+    busy: () => new StoreBusyError(RETRY_MS),
+    maxParallel: PARALLEL_HEADS,
+  });
 
   /** Takes the connections to use. */
   constructor(pool: Pool) {
@@ -60,18 +96,35 @@ export class MemoryReads {
     return rows.map((row) => MEMORIES.readRow(row));
   };
 
-  /** A number that no change of an owner's feed exceeds. */
-  head: RelayerStore["head"] = async (owner) => {
-    const [row] = await this.#pool.query(
-      "SELECT change FROM owners, numbering " +
-        "WHERE owner = $1::text AND change > first_change",
-      [owner],
+  /**
+   * A number that no change of an owner's feeds exceeds. Calls of one turn share
+   * a query; none gets the answer of a query that was sent before it.
+   */
+  head: RelayerStore["head"] = (owner) => this.#heads.call(owner);
+
+  async #readHeads(owners: readonly string[]): Promise<readonly number[]> {
+    const rows = await this.#pool.query(
+      "SELECT owner, change FROM owners, numbering " +
+        "WHERE owner = ANY($1::text[]) AND change > first_change",
+      [[...new Set(owners)]],
     );
-    return Number(row?.["change"] ?? 0);
-  };
+    const heads = new Map(
+      rows.map((row) => [row["owner"], Number(row["change"])]),
+    );
+    return owners.map((owner) => heads.get(owner) ?? 0);
+  }
 
   /** Rows in the order of their changes. */
-  feed: RelayerStore["memoryFeed"] = async (owner, query) => {
+  feed: RelayerStore["memoryFeed"] = (...of) => this.#page(CHANGED, ...of);
+
+  /** Rows in the order of their changes, new vectors among them. */
+  indexFeed: RelayerStore["indexFeed"] = (...of) =>
+    this.#page(CHANGED_OR_REINDEXED, ...of);
+
+  async #page(
+    sql: string,
+    ...[owner, query]: Parameters<RelayerStore["memoryFeed"]>
+  ): Promise<MemoryPage> {
     const parameters = [owner, query.after?.change ?? 0, query.limit + 1];
     // All of it is read in one state of the database.
     const [bounds = [], rows = [], removed = []] = await this.#pool.transaction(
@@ -84,11 +137,7 @@ export class MemoryReads {
               "LEFT JOIN owners ON owner = $1::text",
             parameters: [owner],
           },
-          {
-            sql: `${SELECT} owner = $1::text AND change > $2::bigint ` +
-              "ORDER BY change LIMIT $3::bigint",
-            parameters,
-          },
+          { sql, parameters },
           {
             sql: `SELECT ${TOMBSTONES.selected} FROM tombstones ` +
               "WHERE owner = $1::text AND change > $2::bigint " +
@@ -103,7 +152,7 @@ export class MemoryReads {
       removed: removed.map((row) => TOMBSTONES.readRow(row)),
       bounds: readBounds(bounds[0]),
     });
-  };
+  }
 
   /** Namespaces in the order of their changes. */
   namespaces: RelayerStore["namespaceFeed"] = async (

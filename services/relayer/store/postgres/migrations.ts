@@ -41,7 +41,8 @@ CREATE TABLE owners(
   change bigint NOT NULL,
   -- The highest change of a tombstone that is gone.
   swept_change bigint NOT NULL DEFAULT 0,
-  -- The last removal: an index without it must not become a snapshot.
+  -- The last removal or new vector: an index without it must not become a
+  -- snapshot.
   cut_change bigint NOT NULL DEFAULT 0
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.05);
 
@@ -101,6 +102,8 @@ CREATE TABLE memories(
   key_id text,
   supersedes text,
   superseded_by text,
+  -- The number of the last new vector, which only indexes read.
+  reindexed_change bigint,
   sealed_index bytea NOT NULL,
   PRIMARY KEY(owner, id)
 ) WITH (autovacuum_vacuum_scale_factor = 0.05);
@@ -108,6 +111,8 @@ ALTER TABLE memories ALTER COLUMN sealed_index SET STORAGE EXTERNAL;
 CREATE INDEX memories_by_id ON memories(id, owner);
 CREATE INDEX memories_by_namespace ON memories(owner, namespace, id);
 CREATE INDEX memories_by_change ON memories(owner, change);
+CREATE INDEX memories_reindexed ON memories(owner, reindexed_change)
+  WHERE reindexed_change IS NOT NULL;
 
 -- Sums over the rows of a namespace; rows that were superseded take room but do
 -- not count.

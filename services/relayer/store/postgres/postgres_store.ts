@@ -209,13 +209,17 @@ export class PostgresStore extends DatabaseStore<Notice, StoreParts>
   readonly badBlobs: RelayerStore["badBlobs"] = (...of) =>
     this.use(({ sides }) => sides.badBlobs(...of));
 
-  /** A number that no change of an owner's feed exceeds. */
+  /** A number that no change of an owner's feeds exceeds. */
   readonly head: RelayerStore["head"] = (owner) =>
     this.use(({ memories }) => memories.head(owner));
 
   /** Rows of memories in the order of their changes. */
   readonly memoryFeed: RelayerStore["memoryFeed"] = (...of) =>
     this.use(({ memories }) => memories.feed(...of));
+
+  /** Rows of memories in the order of their changes, with new vectors. */
+  readonly indexFeed: RelayerStore["indexFeed"] = (...of) =>
+    this.use(({ memories }) => memories.indexFeed(...of));
 
   /** Namespaces in the order of their changes. */
   readonly namespaceFeed: RelayerStore["namespaceFeed"] = (...of) =>

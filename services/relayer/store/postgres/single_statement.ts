@@ -19,13 +19,18 @@ export function singleStatement(
 ): Statement {
   switch (change.kind) {
     case "reindex":
-      // The change has no number, so a reader of a snapshot and the changes
-      // since would miss it.
+      // A snapshot may hold words that the new entry is to be without, so it
+      // goes, as it does with a removal.
       return {
-        sql: "WITH put AS (UPDATE memories SET sealed_index = $3::bytea " +
-          "WHERE owner = $1::text AND id = $2::text) " +
-          "DELETE FROM index_snapshots WHERE owner = $1::text",
-        parameters: [change.owner, change.id, change.sealedIndex],
+        sql: "WITH put AS (UPDATE memories AS there " +
+          "SET sealed_index = $3::bytea, " +
+          "reindexed_change = owners.change - $4::bigint FROM owners " +
+          "WHERE owners.owner = $1::text AND there.owner = $1::text " +
+          "AND there.id = $2::text RETURNING reindexed_change), " +
+          "dropped AS (DELETE FROM index_snapshots WHERE owner = $1::text) " +
+          "UPDATE owners SET cut_change = put.reindexed_change FROM put " +
+          "WHERE owner = $1::text",
+        parameters: [change.owner, change.id, change.sealedIndex, back],
       };
     case "move_blob":
       return moveStatement(change, { back, nowMs });

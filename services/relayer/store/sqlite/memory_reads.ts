@@ -9,7 +9,7 @@ import type { DatabaseSync, StatementSync } from "node:sqlite";
 import type { MemoryRow } from "../rows.ts";
 import type { FeedQuery, MemoryPage, ScanQuery } from "../store.ts";
 import { cutFeed, type FeedBounds, isBehind } from "../feed.ts";
-import { MEMORIES, TOMBSTONES } from "../row_columns.ts";
+import { MEMORIES, MEMORIES_BY_VECTOR, TOMBSTONES } from "../row_columns.ts";
 import { prepareAll, type Statements } from "./row_columns.ts";
 
 const SELECT = `SELECT ${MEMORIES.selected} FROM memories WHERE`;
@@ -69,14 +69,23 @@ export class ChangeCounter {
 
 const FEED_STATEMENTS = {
   memories: `${SELECT} owner = ? AND change > ? ORDER BY change LIMIT ?`,
+  reindexed: `SELECT ${MEMORIES_BY_VECTOR.selected} FROM memories
+    WHERE owner = ? AND reindexed_change > ? AND reindexed_change > change
+    ORDER BY reindexed_change LIMIT ?`,
+  others: `${SELECT} owner = ? AND change > ?
+    AND coalesce(reindexed_change, 0) < change ORDER BY change LIMIT ?`,
   tombstones: `SELECT ${TOMBSTONES.selected} FROM tombstones
     WHERE owner = ? AND change > ? ORDER BY change LIMIT ?`,
   swept: "SELECT swept_change FROM owners WHERE owner = ?",
   head: `SELECT max(
     coalesce((SELECT max(change) FROM memories WHERE owner = ?1), 0),
+    coalesce((SELECT max(reindexed_change) FROM memories
+      WHERE owner = ?1 AND reindexed_change IS NOT NULL), 0),
     coalesce((SELECT max(change) FROM tombstones WHERE owner = ?1), 0),
     coalesce((SELECT swept_change FROM owners WHERE owner = ?1), 0)) AS change`,
-  removal: `SELECT 1 FROM tombstones WHERE owner = ? AND change > ? LIMIT 1`,
+  removal: `SELECT 1 FROM tombstones WHERE owner = ?1 AND change > ?2
+    UNION ALL SELECT 1 FROM memories
+    WHERE owner = ?1 AND reindexed_change > ?2 LIMIT 1`,
 };
 
 /** Reads pages of changes. */
@@ -95,11 +104,34 @@ export class MemoryFeed {
    * tombstones, both cut at the same change, so that the next page misses none
    * of either.
    */
-  page(owner: string, { limit, after }: FeedQuery): MemoryPage {
-    const from = after?.change ?? 0;
-    const { memories: changed, tombstones } = this.#statements;
-    const rows = changed.all(owner, from, limit + 1)
+  page(owner: string, query: FeedQuery): MemoryPage {
+    return this.#cut(owner, query, this.#rows("memories", owner, query));
+  }
+
+  /** The same with new vectors, each by its number. */
+  indexPage(owner: string, query: FeedQuery): MemoryPage {
+    const rows = [
+      ...this.#rows("others", owner, query),
+      ...this.#rows("reindexed", owner, query),
+    ].sort((one, other) => one.change - other.change);
+    return this.#cut(owner, query, rows.slice(0, query.limit + 1));
+  }
+
+  #rows(
+    of: "memories" | "others" | "reindexed",
+    ...[owner, { limit, after }]: [string, FeedQuery]
+  ): readonly MemoryRow[] {
+    return this.#statements[of].all(owner, after?.change ?? 0, limit + 1)
       .map((record) => MEMORIES.readRow(record));
+  }
+
+  #cut(
+    owner: string,
+    { limit, after }: FeedQuery,
+    rows: readonly MemoryRow[],
+  ): MemoryPage {
+    const from = after?.change ?? 0;
+    const { tombstones } = this.#statements;
     const removed = tombstones.all(owner, from, limit + 1)
       .map((record) => TOMBSTONES.readRow(record));
     return cutFeed({ limit, after }, {
@@ -113,7 +145,10 @@ export class MemoryFeed {
     return Number(this.#statements.head.get(owner)?.["change"]);
   }
 
-  /** Whether an index that has all changes up to a number lacks a removal. */
+  /**
+   * Whether an index that has all changes up to a number lacks a removal, or a
+   * new vector.
+   */
   lacksRemoval(owner: string, change: number): boolean {
     return isBehind(change, this.#bounds(owner)) ||
       this.#statements.removal.get(owner, change) !== undefined;

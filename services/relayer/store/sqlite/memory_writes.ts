@@ -42,7 +42,8 @@ const STATEMENTS = {
     ORDER BY id LIMIT ?`,
   supersede: `UPDATE memories SET superseded_by = ?, updated_ms = ?, change = ?
     WHERE n = ?`,
-  reindex: "UPDATE memories SET sealed_index = ? WHERE owner = ? AND id = ?",
+  reindex: `UPDATE memories SET sealed_index = ?, reindexed_change = ?
+    WHERE owner = ? AND id = ?`,
   moveBlob: `UPDATE memories
     SET blob_id = ?, size_bytes = ?, updated_ms = ?, change = ?
     WHERE owner = ? AND id = ? AND blob_id = ?`,
@@ -130,9 +131,10 @@ export class MemoryWrites {
   reindex(
     { owner, id, sealedIndex }: Extract<Change, { readonly kind: "reindex" }>,
   ): void {
-    this.#statements.reindex.run(sealedIndex, owner, id);
-    // This change has no number, so a reader of a snapshot and the changes
-    // since would miss it.
+    const change = this.#counter.next();
+    this.#statements.reindex.run(sealedIndex, change, owner, id);
+    // A snapshot may hold words that the new entry is to be without, so it goes,
+    // as it does with a removal.
     this.#snapshots.drop(owner);
   }
 

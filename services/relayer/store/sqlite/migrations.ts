@@ -175,4 +175,12 @@ export const RELAYER_MIGRATIONS: readonly Migration[] = [
     name: "all blobs are tried again",
     sql: "DELETE FROM bad_blobs",
   },
+  {
+    version: 5,
+    name: "numbers of new vectors",
+    // The number of the last new vector, which only indexes read.
+    sql: "ALTER TABLE memories ADD COLUMN reindexed_change INTEGER; " +
+      "CREATE INDEX memories_reindexed ON memories(owner, reindexed_change) " +
+      "WHERE reindexed_change IS NOT NULL",
+  },
 ];

@@ -229,6 +229,10 @@ export class SqliteStore implements RelayerStore {
   readonly memoryFeed: RelayerStore["memoryFeed"] = (owner, query) =>
     this.#read(({ feed }) => feed.page(owner, query));
 
+  /** Rows of memories in the order of their changes, with new vectors. */
+  readonly indexFeed: RelayerStore["indexFeed"] = (owner, query) =>
+    this.#read(({ feed }) => feed.indexPage(owner, query));
+
   /** Namespaces in the order of their changes. */
   readonly namespaceFeed: RelayerStore["namespaceFeed"] = (owner, query) =>
     this.#read(({ sums }) => sums.page(owner, query));

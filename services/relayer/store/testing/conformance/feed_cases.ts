@@ -55,6 +55,50 @@ export function feedCases(): readonly StoreCase[] {
     },
     {
       title:
+        "a new vector is a change for indexes, and none for those who list",
+      async run({ store }) {
+        for (const id of ["a", "b", "c"]) await add(store, id);
+        const listed = await store.memoryFeed(ALICE, { limit: 5 });
+        const before = await store.indexFeed(ALICE, { limit: 5 });
+        assertEquals(before, listed);
+        const sealedIndex = Uint8Array.of(9, 9);
+        await commitAll(store, {
+          ...{ kind: "reindex", owner: ALICE, id: "a", sealedIndex },
+        });
+        const { change = 0 } = listed.next ?? {};
+        assertEquals(
+          await store.memoryFeed(ALICE, after(5, listed.next)),
+          { ...listed, memories: [], next: { change } },
+        );
+        const page = await store.indexFeed(ALICE, after(5, listed.next));
+        const [row] = page.memories;
+        assertEquals(
+          [page.memories.length, row?.id, row?.sealedIndex],
+          [1, "a", sealedIndex],
+        );
+        assert((row?.change ?? 0) > change);
+        assertEquals(page.next, { change: row?.change ?? 0 });
+        assert(await store.head(ALICE) >= (row?.change ?? Infinity));
+        const all: string[] = [];
+        let position: FeedPosition | undefined;
+        for (let hasMore = true; hasMore;) {
+          const one = await store.indexFeed(ALICE, after(1, position));
+          all.push(...one.memories.map(({ id }) => id));
+          ({ next: position, hasMore } = one);
+        }
+        assertEquals(all, ["b", "c", "a"]);
+        await commitAll(store, {
+          ...{ kind: "supersede", owner: ALICE, id: "a", supersededBy: "c" },
+        });
+        const last = await store.indexFeed(ALICE, after(5, page.next));
+        assertEquals(last.memories.map(({ id }) => id), ["a"]);
+        assertEquals(last, await store.memoryFeed(ALICE, after(5, page.next)));
+        const none = await store.indexFeed(ALICE, after(5, last.next));
+        assertEquals(none.memories, []);
+      },
+    },
+    {
+      title:
         "a removed row leaves a tombstone; a row added again takes it away",
       async run({ store, clock }) {
         await add(store, "a");

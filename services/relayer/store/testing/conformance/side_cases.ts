@@ -249,7 +249,8 @@ export function sideCases(): readonly StoreCase[] {
       },
     },
     {
-      title: "a snapshot of an index that lacks a removal comes to nothing",
+      title:
+        "a snapshot of an index that lacks a removal or a new vector comes to nothing",
       async run({ store }) {
         await commitAll(
           store,
@@ -267,15 +268,23 @@ export function sideCases(): readonly StoreCase[] {
           store,
           { kind: "new_memory", memory: sampleMemory({ id: "d" }) },
         );
-        const begun = { kind: "begin_snapshot", owner: ALICE } as const;
-        const ended = { kind: "end_snapshot", owner: ALICE, parts: 1 } as const;
-        await commitAll(store, { ...begun, name: "s-1", change: before });
-        await commitAll(store, { ...ended, name: "s-1" });
-        assertEquals(await store.snapshot(ALICE), undefined);
-        await commitAll(store, { ...begun, name: "s-2", change: seen });
-        await commitAll(store, { ...ended, name: "s-2" });
-        assertEquals(await store.snapshot(ALICE), {
-          ...{ name: "s-2", change: seen, parts: 1 },
+        const write = async (name: string, change: number) => {
+          const of = { name, owner: ALICE } as const;
+          await commitAll(store, { ...of, kind: "begin_snapshot", change });
+          await commitAll(store, { ...of, kind: "end_snapshot", parts: 1 });
+          return await store.snapshot(ALICE);
+        };
+        assertEquals(await write("s-1", before), undefined);
+        const second = { name: "s-2", change: seen, parts: 1 };
+        assertEquals(await write("s-2", seen), second);
+        const last = await store.head(ALICE);
+        await commitAll(store, {
+          ...{ kind: "reindex", owner: ALICE, id: "b", sealedIndex: TWO },
+        });
+        assertEquals(await write("s-3", last), undefined);
+        const change = await store.head(ALICE);
+        assertEquals(await write("s-4", change), {
+          ...{ name: "s-4", change, parts: 1 },
         });
       },
     },
