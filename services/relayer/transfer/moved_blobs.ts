@@ -1,0 +1,160 @@
+/**
+ * The blobs that an export has and an import writes: those of a data folder or of
+ * a schema.
+ *
+ * @module
+ */
+
+import type { Pool } from "../../shared/postgres/pool.ts";
+import { quote } from "../../shared/quote.ts";
+import type { BlobOutcome, BlobStore } from "../blobs/blob_store.ts";
+
+/** Blobs whose ids are known. */
+export interface MovedBlobs {
+  /** Reads and writes them. */
+  readonly store: Pick<BlobStore, "get" | "put">;
+  /** Yields the ids of all blobs. */
+  ids(): AsyncIterable<string>;
+}
+
+/** How many blobs are read or written at a time; each has at most 8 MiB. */
+const PARALLEL = 8;
+/** How many ids are read together. */
+const PAGE = 1_000;
+
+/** The ids of the blobs in a folder, which need not exist. */
+export async function* folderBlobIds(
+  folder: string,
+): AsyncGenerator<string> {
+  for (const first of await namesIn(folder, /^[0-9a-f]{2}$/)) {
+    for (const rest of await namesIn(`${folder}/${first}`, /^[0-9a-f]{62}$/)) {
+      yield toId(Uint8Array.fromHex(first + rest));
+    }
+  }
+}
+
+async function namesIn(
+  folder: string,
+  form: RegExp,
+): Promise<readonly string[]> {
+  const names: string[] = [];
+  try {
+    for await (const { name } of Deno.readDir(folder)) {
+      if (form.test(name)) names.push(name);
+    }
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+  }
+  return names.sort();
+}
+
+/** The ids of the blobs in a schema. */
+export async function* schemaBlobIds(pool: Pool): AsyncGenerator<string> {
+  let after: Uint8Array = new Uint8Array();
+  while (true) {
+    const rows = await pool.query<{ blob: Uint8Array }>(
+      "SELECT blob FROM blob_parts WHERE blob > $1::bytea AND part = 0 " +
+        `ORDER BY blob LIMIT ${PAGE}`,
+      [after],
+    );
+    for (const { blob } of rows) yield toId(blob);
+    const last = rows.at(-1);
+    if (last === undefined) return;
+    after = last.blob;
+  }
+}
+
+function toId(hash: Uint8Array): string {
+  return hash.toBase64({ alphabet: "base64url", omitPadding: true });
+}
+
+/** A blob that was read. */
+interface ReadBlob {
+  /** Its id. */
+  readonly id: string;
+  /** Its bytes; undefined when it was changed, so that it is none any more. */
+  readonly bytes: Uint8Array | undefined;
+}
+
+/**
+ * Yields all blobs, in the order of their ids.
+ *
+ * @throws {Error} when one cannot be read now
+ */
+export async function* readBlobs(
+  { store, ids }: MovedBlobs,
+): AsyncGenerator<ReadBlob> {
+  let waiting: string[] = [];
+  const read = async (): Promise<readonly ReadBlob[]> => {
+    const group = waiting;
+    waiting = [];
+    return await Promise.all(
+      group.map(async (id) => ({
+        id,
+        bytes: toBytes(id, await store.get(id)),
+      })),
+    );
+  };
+  for await (const id of ids()) {
+    waiting.push(id);
+    if (waiting.length === PARALLEL) yield* await read();
+  }
+  yield* await read();
+}
+
+function toBytes(id: string, outcome: BlobOutcome): Uint8Array | undefined {
+  if (outcome.kind === "ok") return outcome.bytes;
+  if (outcome.kind === "missing") return undefined;
+  throw new Error(`Cannot read the blob ${quote(id)}: ${outcome.reason}`);
+}
+
+/** Writes blobs, and reads each of them again. */
+export class BlobWriter {
+  readonly #store: MovedBlobs["store"];
+  #waiting: { readonly id: string; readonly bytes: Uint8Array }[] = [];
+  #written = 0;
+
+  /** Takes what keeps the blobs. */
+  constructor({ store }: MovedBlobs) {
+    this.#store = store;
+  }
+
+  /** How many blobs were written; those that were there do not count. */
+  get written(): number {
+    return this.#written;
+  }
+
+  /**
+   * Takes a blob.
+   *
+   * @throws {Error} when one cannot be written, or its bytes are not those of
+   * its id
+   */
+  async put(id: string, bytes: Uint8Array): Promise<void> {
+    this.#waiting.push({ id, bytes });
+    if (this.#waiting.length === PARALLEL) await this.end();
+  }
+
+  /** Waits until all blobs are on disk. */
+  async end(): Promise<void> {
+    const group = this.#waiting;
+    this.#waiting = [];
+    await Promise.all(group.map((blob) => this.#write(blob)));
+  }
+
+  async #write(
+    { id, bytes }: { readonly id: string; readonly bytes: Uint8Array },
+  ): Promise<void> {
+    if ((await this.#store.get(id)).kind === "ok") return;
+    const written = await this.#store.put(bytes);
+    if (written !== id) {
+      throw new Error(`Cannot import the blob ${quote(id)}: it was changed`);
+    }
+    // What is read is checked against the id.
+    const outcome = await this.#store.get(id);
+    if (outcome.kind !== "ok") {
+      throw new Error(`Cannot import the blob ${quote(id)}: it is not there`);
+    }
+    this.#written++;
+  }
+}
