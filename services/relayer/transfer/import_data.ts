@@ -20,7 +20,7 @@ import {
   type MovedData,
   type MoveProgress,
 } from "./export_data.ts";
-import { BlobWriter } from "./moved_blobs.ts";
+import { type MovedBlobs, writeBlob } from "./moved_blobs.ts";
 import { type MovedRows, RowBatch } from "./moved_rows.ts";
 import {
   BLOBS,
@@ -75,7 +75,7 @@ export async function importData(
 class Import {
   readonly #rows: MovedRows;
   readonly #options: ImportDataOptions;
-  readonly #blobs: BlobWriter | undefined;
+  readonly #blobs: MovedBlobs | undefined;
   readonly #counts: Record<string, number> = {};
   #expected: MovedCounts = {};
   #atMs = 0;
@@ -84,7 +84,7 @@ class Import {
   constructor({ rows, blobs }: MovedData, options: ImportDataOptions) {
     this.#rows = rows;
     this.#options = options;
-    this.#blobs = blobs && new BlobWriter(blobs);
+    this.#blobs = blobs;
   }
 
   /** How many rows of each table there were so far. */
@@ -133,7 +133,6 @@ class Import {
       if (rows.length > 0) await this.#put(table, rows);
     }
     await this.#put(current, batch.take());
-    await this.#blobs?.end();
     return digests;
   }
 
@@ -191,16 +190,18 @@ class Import {
   }
 
   async #putBlobs(rows: readonly MovedRow[]): Promise<void> {
-    for (const [id, bytes] of rows) {
-      if (typeof id !== "string" || !(bytes instanceof Uint8Array)) continue;
-      if (this.#blobs === undefined) {
-        throw new Error(
-          "Cannot import blobs: BLOB_PUBLISHER_URL names another place for " +
-            "them, where they would get other ids; leave it empty",
-        );
-      }
-      await this.#blobs.put(id, bytes);
+    const blobs = this.#blobs;
+    if (rows.length > 0 && blobs === undefined) {
+      throw new Error(
+        "Cannot import blobs: BLOB_PUBLISHER_URL names another place for " +
+          "them, where they would get other ids; leave it empty",
+      );
     }
+    // Together, so that they share the waits for the disk.
+    await Promise.all(rows.map(async ([id, bytes]) => {
+      if (typeof id !== "string" || !(bytes instanceof Uint8Array)) return;
+      if (blobs !== undefined) await writeBlob(blobs, { id, bytes });
+    }));
   }
 
   /** Demands that the root keys open, and then begins to write. */

@@ -7,7 +7,11 @@
 
 import type { Pool } from "../../shared/postgres/pool.ts";
 import { quote } from "../../shared/quote.ts";
-import type { BlobOutcome, BlobStore } from "../blobs/blob_store.ts";
+import {
+  type BlobOutcome,
+  type BlobStore,
+  computeBlobId,
+} from "../blobs/blob_store.ts";
 
 /** Blobs whose ids are known. */
 export interface MovedBlobs {
@@ -17,8 +21,8 @@ export interface MovedBlobs {
   ids(): AsyncIterable<string>;
 }
 
-/** How many blobs are read or written at a time; each has at most 8 MiB. */
-const PARALLEL = 8;
+/** How many blobs are read at a time; each has at most 8 MiB. */
+const PARALLEL = 16;
 /** How many ids are read together. */
 const PAGE = 1_000;
 
@@ -108,53 +112,23 @@ function toBytes(id: string, outcome: BlobOutcome): Uint8Array | undefined {
   throw new Error(`Cannot read the blob ${quote(id)}: ${outcome.reason}`);
 }
 
-/** Writes blobs, and reads each of them again. */
-export class BlobWriter {
-  readonly #store: MovedBlobs["store"];
-  #waiting: { readonly id: string; readonly bytes: Uint8Array }[] = [];
-  #written = 0;
-
-  /** Takes what keeps the blobs. */
-  constructor({ store }: MovedBlobs) {
-    this.#store = store;
+/**
+ * Writes a blob unless it is there, and reads it again: what is read is checked
+ * against its id.
+ *
+ * @throws {Error} when it cannot be written, or its bytes are not those of its
+ * id
+ */
+export async function writeBlob(
+  { store }: MovedBlobs,
+  { id, bytes }: { readonly id: string; readonly bytes: Uint8Array },
+): Promise<void> {
+  if ((await store.get(id)).kind === "ok") return;
+  if (computeBlobId(bytes) !== id) {
+    throw new Error(`Cannot import the blob ${quote(id)}: it was changed`);
   }
-
-  /** How many blobs were written; those that were there do not count. */
-  get written(): number {
-    return this.#written;
-  }
-
-  /**
-   * Takes a blob.
-   *
-   * @throws {Error} when one cannot be written, or its bytes are not those of
-   * its id
-   */
-  async put(id: string, bytes: Uint8Array): Promise<void> {
-    this.#waiting.push({ id, bytes });
-    if (this.#waiting.length === PARALLEL) await this.end();
-  }
-
-  /** Waits until all blobs are on disk. */
-  async end(): Promise<void> {
-    const group = this.#waiting;
-    this.#waiting = [];
-    await Promise.all(group.map((blob) => this.#write(blob)));
-  }
-
-  async #write(
-    { id, bytes }: { readonly id: string; readonly bytes: Uint8Array },
-  ): Promise<void> {
-    if ((await this.#store.get(id)).kind === "ok") return;
-    const written = await this.#store.put(bytes);
-    if (written !== id) {
-      throw new Error(`Cannot import the blob ${quote(id)}: it was changed`);
-    }
-    // What is read is checked against the id.
-    const outcome = await this.#store.get(id);
-    if (outcome.kind !== "ok") {
-      throw new Error(`Cannot import the blob ${quote(id)}: it is not there`);
-    }
-    this.#written++;
-  }
+  await store.put(bytes);
+  const { kind } = await store.get(id);
+  if (kind === "ok") return;
+  throw new Error(`Cannot import the blob ${quote(id)}: it is ${kind}`);
 }
