@@ -2,7 +2,9 @@ import { assert, assertEquals, assertMatch } from "@std/assert";
 import { serviceTest } from "../../../tests/support/services.ts";
 import { withFolder } from "../store/sqlite/testing/open_store.ts";
 import { TEST_SERVER } from "../store/postgres/testing/postgres_subject.ts";
-import { SAMPLE_MS } from "../store/testing/sample_rows.ts";
+import { SAMPLE_MS, sampleJob } from "../store/testing/sample_rows.ts";
+import { runMigrate } from "../../shared/postgres/migrate_command.ts";
+import { migrationPlan } from "../store/postgres/migrations.ts";
 import { MOVED_TABLES } from "./moved_tables.ts";
 import { parseRow } from "./row_lines.ts";
 import {
@@ -14,6 +16,7 @@ import {
   MASTER_SECRET,
   runCommand,
   type Secrets,
+  settingsOf,
   type Variables,
   withData,
 } from "./testing/moved_world.ts";
@@ -273,6 +276,56 @@ serviceTest(["postgres"], {
         }
         await store.leave("one");
       });
+    }),
+});
+
+serviceTest(["postgres"], {
+  name: "runImport() needs no more than what `relayer migrate` gives a role",
+  fn: () =>
+    withSchema(async ({ folder, at, schema }) => {
+      const { described } = await filled(at("one"));
+      await Deno.mkdir(`${folder}/ledger`);
+      const file = `${folder}/file`;
+      await runCommand("export", [file], at("one"));
+      const role = `poor_${schema["DATABASE_SCHEMA"]}`;
+      await TEST_SERVER.sql(`CREATE ROLE ${role} LOGIN`);
+      const url = TEST_SERVER.url.replace("postgres:@", `${role}@`);
+      const poor = { ...schema, DATABASE_URL: url };
+      try {
+        const refused = await runCommand("import", [file], poor);
+        assertMatch(refused.err, /`relayer migrate --print` prints/);
+        const lines: string[] = [];
+        const take = (text: string): void => void lines.push(text);
+        const code = await runMigrate(["--print"], {
+          ...{ io: { out: take, err: take }, service: "relayer" },
+          ...{ settings: settingsOf(poor), plan: migrationPlan },
+        });
+        assertEquals(code, 0);
+        await TEST_SERVER.sql(lines.join("\n"));
+        const imported = await runCommand("import", [file], poor);
+        assertEquals([imported.code, imported.err], [0, ""]);
+        await withData(poor, async (data) => {
+          assertEquals(await describeData(data), described);
+          // Later jobs come after those that were moved.
+          const nextAttemptAtMs = 1;
+          const job = sampleJob({ id: "later", nextAttemptAtMs });
+          await data.store.commit([{ kind: "new_job", job }]);
+          const beat = { id: "one", version: "", address: "", wants: [] };
+          await data.store.beat({ ...beat, sinceLastMs: undefined });
+          const due = await data.store.leaseJobs({
+            ...{ nowMs: 1, limit: 9, instance: "one", leaseMs: 1_000 },
+          });
+          assertEquals(
+            due.map(({ id }) => id),
+            ["long-0", "long-1", "long-2", "later"],
+          );
+          await data.store.leave("one");
+        });
+      } finally {
+        await TEST_SERVER.sql(
+          `DROP SCHEMA ${schema["DATABASE_SCHEMA"]} CASCADE; DROP ROLE ${role}`,
+        );
+      }
     }),
 });
 
