@@ -98,12 +98,11 @@ export async function runExport(
   }
   return await attempt(io, async () => {
     const settings = dataSettings(options, values["data-dir"]);
-    await demandData(settings);
     const tools = commandTools(options, settings);
     const onProgress = progressTeller({ io, clock }, tellProgress);
     const { counts, sha256, damagedBlobs } = await withMovedData(
       settings,
-      tools,
+      { ...tools, mayCreate: false },
       (data) => {
         const fill = (write: WriteBytes) =>
           exportData(data, { write, nowMs: clock.nowMs(), onProgress });
@@ -151,7 +150,7 @@ export async function runImport(
       : fileSource(path);
     const { counts, differences } = await withMovedData(
       settings,
-      tools,
+      { ...tools, mayCreate: true },
       (data) =>
         importData(data, {
           ...{ source, masters, replaces: values.replace },
@@ -183,27 +182,6 @@ function dataSettings(
     throw new Error(settings.problems.join("\n"));
   }
   return dataDir === "" ? settings.values : { ...settings.values, dataDir };
-}
-
-/**
- * Demands that there is something to export.
- *
- * @throws {Error} when a data folder has no database
- */
-async function demandData({ store, dataDir }: RelayerSettings): Promise<void> {
-  if (store !== "sqlite") return;
-  try {
-    await Deno.stat(`${dataDir}/relayer.db`);
-  } catch (error) {
-    if (!(error instanceof Deno.errors.NotFound)) throw error;
-    throw new Error(
-      `Cannot export ${
-        quote(dataDir)
-      }: there is no relayer.db; name the data ` +
-        "folder with DATA_DIR or --data-dir",
-      { cause: error },
-    );
-  }
 }
 
 function commandTools(

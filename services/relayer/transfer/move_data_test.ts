@@ -2,7 +2,7 @@ import { assert, assertEquals, assertMatch } from "@std/assert";
 import { serviceTest } from "../../../tests/support/services.ts";
 import { withFolder } from "../store/sqlite/testing/open_store.ts";
 import { TEST_SERVER } from "../store/postgres/testing/postgres_subject.ts";
-import { SAMPLE_MS, sampleJob } from "../store/testing/sample_rows.ts";
+import { BOB, SAMPLE_MS, sampleJob } from "../store/testing/sample_rows.ts";
 import { runMigrate } from "../../shared/postgres/migrate_command.ts";
 import { migrationPlan } from "../store/postgres/migrations.ts";
 import { MOVED_TABLES } from "./moved_tables.ts";
@@ -228,6 +228,45 @@ serviceTest(["postgres"], {
 });
 
 serviceTest(["postgres"], {
+  name: "runImport() tells what differs and keeps relayers from the store",
+  fn: () =>
+    withSchema(async ({ folder, at, schema }) => {
+      await filled(at("one"));
+      await Deno.mkdir(`${folder}/ledger`);
+      const [first, second] = [`${folder}/first`, `${folder}/second`];
+      await runCommand("export", [first], at("one"));
+      const text = await Deno.readTextFile(first);
+      // All rows, but no last line.
+      await Deno.writeTextFile(first, text.slice(0, text.lastIndexOf("\n{")));
+      const described = await withData(at("one"), async (data) => {
+        const id = "text-1";
+        await data.store.commit([{ kind: "remove_memory", owner: BOB, id }]);
+        return await describeData(data);
+      });
+      await runCommand("export", [second], at("one"));
+      for (const to of [schema, at("two")]) {
+        assertEquals((await runCommand("import", [first], to)).code, 1);
+        const differs = await runCommand("import", [second, "--json"], to);
+        assertEquals(differs.code, 1);
+        const { differences } = JSON.parse(differs.out);
+        assert(differences.includes("namespaces has other rows"));
+        assert(
+          differences.some((one: string) =>
+            /^memories has \d+ rows and not \d+$/.test(one)
+          ),
+        );
+        const started = await Promise.allSettled([
+          withData(to, () => Promise.resolve()),
+        ]);
+        assertEquals(started[0].status, "rejected");
+        const again = await runCommand("import", [second, "--replace"], to);
+        assertEquals(again.code, 0, again.err);
+        assertEquals(await withData(to, describeData), described);
+      }
+    }),
+});
+
+serviceTest(["postgres"], {
   name: "runImport() refuses a store with rows, unless it is to replace them",
   fn: () =>
     withSchema(async ({ folder, at, schema }) => {
@@ -326,6 +365,23 @@ serviceTest(["postgres"], {
           `DROP SCHEMA ${schema["DATABASE_SCHEMA"]} CASCADE; DROP ROLE ${role}`,
         );
       }
+    }),
+});
+
+serviceTest(["postgres"], {
+  name: "runExport() makes nothing where there is nothing",
+  fn: () =>
+    withSchema(async ({ folder, at, schema }) => {
+      const [file, kept] = [`${folder}/file`, `${folder}/ledger`];
+      await Deno.mkdir(kept);
+      const none = await runCommand("export", [file], schema);
+      assertEquals(none.code, 1);
+      assertMatch(none.err, /it has no tables/);
+      const nowhere = await runCommand("export", [file], at("none"));
+      assertMatch(nowhere.err, /there is no relayer\.db/);
+      const names = await Array.fromAsync(Deno.readDir(folder));
+      assertEquals(names.map(({ name }) => name), ["ledger"]);
+      assertEquals(await Array.fromAsync(Deno.readDir(kept)), []);
     }),
 });
 

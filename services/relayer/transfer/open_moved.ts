@@ -12,7 +12,7 @@ import {
   parseMasterKeys,
   readMasterKeyFile,
 } from "../../shared/master_keys.ts";
-import { migrate } from "../../shared/postgres/migrations.ts";
+import { demandVersion, migrate } from "../../shared/postgres/migrations.ts";
 import { openPool } from "../../shared/postgres/pool.ts";
 import {
   LONG_MS,
@@ -36,16 +36,18 @@ interface MovedTools {
   readonly clock: Clock;
   /** Hears of changed blobs, and of connections that fail. */
   readonly logger: Logger;
+  /** Whether a folder, a file or tables that are missing are made. */
+  readonly mayCreate: boolean;
 }
 
 /** Connections: one for rows, the others for blobs. */
 const CONNECTIONS = 4;
 
 /**
- * Calls `use` with all data of a relayer that is stopped. Tables that are
- * missing are made.
+ * Calls `use` with all data of a relayer that is stopped.
  *
- * @throws {Error} when a relayer uses the data, or it cannot be opened
+ * @throws {Error} when a relayer uses the data, or it is missing or cannot be
+ * opened
  */
 export async function withMovedData<Answer>(
   settings: RelayerSettings,
@@ -63,7 +65,8 @@ async function withFolder<Answer>(
   use: (data: MovedData) => Promise<Answer>,
 ): Promise<Answer> {
   const { dataDir } = settings;
-  await openDataFolder(dataDir, { service: "relayer" });
+  if (tools.mayCreate) await openDataFolder(dataDir, { service: "relayer" });
+  else await demandDatabase(dataDir);
   const rows = await openSqliteRows(dataDir, tools.clock);
   try {
     return await withFolderBlobs(
@@ -73,6 +76,22 @@ async function withFolder<Answer>(
     );
   } finally {
     await rows.close();
+  }
+}
+
+/** @throws {Error} when a folder has no database */
+async function demandDatabase(dataDir: string): Promise<void> {
+  try {
+    await Deno.stat(`${dataDir}/relayer.db`);
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+    throw new Error(
+      `Cannot export ${
+        quote(dataDir)
+      }: there is no relayer.db; name the data ` +
+        "folder with DATA_DIR or --data-dir",
+      { cause: error },
+    );
   }
 }
 
@@ -92,7 +111,8 @@ async function withSchema<Answer>(
     settings: { ...schemaSettings(schema), synchronous_commit: "off" },
   });
   try {
-    await migrate(pool, migrationPlan(schema));
+    const prepare = tools.mayCreate ? migrate : demandVersion;
+    await prepare(pool, migrationPlan(schema));
     const rows = await openPostgresRows(pool, `the schema ${quote(schema)}`);
     if (blobPlace(settings) !== "postgres") {
       return await withFolderBlobs(
