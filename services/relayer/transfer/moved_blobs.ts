@@ -76,7 +76,7 @@ function toId(hash: Uint8Array): string {
 interface ReadBlob {
   /** Its id. */
   readonly id: string;
-  /** Its bytes; undefined when it was changed, so that it is none any more. */
+  /** Its bytes; undefined when they were changed, so that none can open it. */
   readonly bytes: Uint8Array | undefined;
 }
 

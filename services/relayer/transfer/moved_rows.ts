@@ -65,7 +65,7 @@ export class RowBatch {
     return isFull ? this.take() : [];
   }
 
-  /** Returns the rows, and begins anew. */
+  /** Returns the rows, and forgets them. */
   take(): readonly MovedRow[] {
     const rows = this.#rows;
     this.#rows = [];

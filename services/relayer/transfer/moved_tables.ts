@@ -2,7 +2,7 @@
  * The tables that an export has, in their order, and where each engine keeps
  * them. Every engine gives the same rows in the same order.
  *
- * Snapshots of indexes are not among them: relayers make them anew. Nor are the
+ * Snapshots of indexes are not among them: relayers make them again. Nor are the
  * accounts and the log of the embedded ledger, which stay in `ledger.db`
  * whatever keeps the memories.
  *

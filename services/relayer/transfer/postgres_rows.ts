@@ -25,7 +25,7 @@ import {
   type MovedValue,
 } from "./moved_tables.ts";
 
-/** How long whoever takes the rows may let the server wait. */
+/** How long a reader of the rows may let the server wait. */
 const IDLE_MS = 3_600_000;
 
 const TYPES: Readonly<Record<ColumnType, string>> = {
@@ -77,7 +77,7 @@ class PostgresRows implements MovedRows {
     const wasImporting = await this.isImporting();
     await this.#mark(true);
     try {
-      // None starts any more, so one that has started is seen now.
+      // No other one can start now, so that all are seen.
       await demandAlone(new MemberRow(this.#pool));
     } catch (error) {
       if (!wasImporting) await this.#mark(false);

@@ -8,11 +8,11 @@
 
 import { createHash, type Hash } from "node:crypto";
 import { LineError } from "../../shared/transfer/line_fields.ts";
-import {
-  type ColumnType,
-  type MovedRow,
-  type MovedTable,
-  type MovedValue,
+import type {
+  ColumnType,
+  MovedRow,
+  MovedTable,
+  MovedValue,
 } from "./moved_tables.ts";
 
 /** The line before the rows of a table. */

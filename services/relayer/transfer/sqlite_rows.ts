@@ -108,7 +108,6 @@ class SqliteRows implements MovedRows, RowReader {
     return await use(this);
   }
 
-  // deno-lint-ignore require-await -- a throw becomes a rejection
   async *pages(
     table: MovedTable,
     nowMs: number,
