@@ -488,7 +488,7 @@ export interface RelayerStore extends InstanceStore<Notice> {
 }
 
 /** Why a store does not start on rows that are being imported. */
-export const IMPORT_UNDER_WAY =
+export const IMPORT_UNDER_WAY: string =
   "Cannot start: an import to this store has not ended; run `relayer import` " +
   "of the same file again";
 
