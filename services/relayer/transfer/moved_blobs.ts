@@ -22,7 +22,7 @@ export interface MovedBlobs {
 }
 
 /** How many blobs are read at a time; each has at most 8 MiB. */
-const PARALLEL = 16;
+const PARALLEL = 8;
 /** How many ids are read together. */
 const PAGE = 1_000;
 
