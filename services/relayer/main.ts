@@ -22,7 +22,9 @@ import {
 import { describeError } from "../shared/settled.ts";
 import { VERSION } from "../shared/version.ts";
 import { serviceCredentialFault } from "./auth/owner_tokens.ts";
+import { readSettings } from "../shared/settings.ts";
 import type { runAccount } from "./cli/account.ts";
+import type { TransferOptions } from "./cli/transfer_commands.ts";
 import type { OpenRpc } from "./ledger/embedded_rpc.ts";
 import {
   LEDGER_FILE,
@@ -80,6 +82,38 @@ export function run(args: readonly string[], io: ProgramIo): Promise<number> {
           logger: (settings) => openLog(settings, process),
         });
       },
+    }, {
+      name: "export",
+      about: "write all data to a file, for another store",
+      async run(rest) {
+        const { runExport } = await import("./cli/transfer_commands.ts");
+        return await runExport(rest, commandOptions(io));
+      },
+    }, {
+      name: "import",
+      about: "read such a file into an empty store",
+      async run(rest) {
+        const { runImport } = await import("./cli/transfer_commands.ts");
+        return await runImport(rest, commandOptions(io));
+      },
+    }, {
+      name: "migrate",
+      about: "make the tables on PostgreSQL, or print how",
+      async run(rest) {
+        const { runMigrate } = await import(
+          "../shared/postgres/migrate_command.ts"
+        );
+        const { migrationPlan: plan } = await import(
+          "./store/postgres/migrations.ts"
+        );
+        const { settings } = commandOptions(io);
+        if (settings.kind === "ok") {
+          const of = { io, service: "relayer", plan };
+          return await runMigrate(rest, { ...of, settings: settings.values });
+        }
+        for (const problem of settings.problems) io.err(problem);
+        return 1;
+      },
     }],
     examples: [
       "DATA_DIR=/var/lib/relayer relayer",
@@ -87,6 +121,15 @@ export function run(args: readonly string[], io: ProgramIo): Promise<number> {
       "relayer ledger check",
     ],
   }, { args, io });
+}
+
+/** What commands need that work on all data of a stopped relayer. */
+function commandOptions(io: CommandIo): TransferOptions {
+  return {
+    io,
+    settings: readSettings(relayerSettings, (name) => Deno.env.get(name)),
+    clock: systemClock,
+  };
 }
 
 /**

@@ -118,8 +118,16 @@ export function run(args: readonly string[], io: ProgramIo): Promise<number> {
       name: "migrate",
       about: "make the tables on PostgreSQL, or print how",
       async run(rest) {
-        const { runMigrate } = await import("./cli/migrate.ts");
-        return await onData(io, (of) => runMigrate(rest, of));
+        const { runMigrate } = await import(
+          "../shared/postgres/migrate_command.ts"
+        );
+        const { migrationPlan: plan } = await import(
+          "./store/postgres/schema_access.ts"
+        );
+        return await onData(
+          io,
+          (of) => runMigrate(rest, { ...of, service: "tasks", plan }),
+        );
       },
     }, {
       name: "enqueue-role",

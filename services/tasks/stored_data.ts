@@ -4,12 +4,9 @@
  * @module
  */
 
-import { systemClock } from "../shared/clock.ts";
-import { createLogger } from "../shared/logger.ts";
-import { readConnection } from "../shared/postgres/connection.ts";
 import type { WrappedKey } from "./secrets/tenant_key.ts";
 import type { DataSettings } from "./settings.ts";
-import type { SchemaOptions } from "../shared/postgres/schema.ts";
+import { schemaOptions } from "../shared/postgres/schema.ts";
 import type { CheckedHistories } from "./store/task_check.ts";
 
 /** What can be done to the data without a running service, or beside one. */
@@ -37,31 +34,6 @@ export interface StoredData {
 /** The data that the settings name. Nothing is opened yet. */
 export function storedData(settings: DataSettings): StoredData {
   return settings.store === "sqlite" ? inFolder(settings) : inSchema(settings);
-}
-
-/**
- * The schema that the settings name, for commands.
- *
- * @throws {Error} when the database cannot be told from the settings
- */
-export function schemaOf(settings: DataSettings): SchemaOptions {
-  const read = readConnection(settings, "tasks");
-  if (read.kind === "invalid") {
-    throw new Error(`Cannot use STORE=postgres: ${read.reason}`);
-  }
-  return {
-    connection: read.connection,
-    schema: settings.databaseSchema,
-    prepare: settings.databasePrepare,
-    clock: systemClock,
-    // Errors that matter to a command are thrown.
-    logger: createLogger({
-      format: "text",
-      level: "error",
-      clock: systemClock,
-      write: () => {},
-    }),
-  };
 }
 
 function inFolder({ dataDir }: DataSettings): StoredData {
@@ -92,7 +64,7 @@ function inSchema(settings: DataSettings): StoredData {
         "./store/postgres/history_check.ts"
       );
       return await withSchema(
-        schemaOf(settings),
+        schemaOptions(settings, "tasks"),
         (pool) => historyCheck(pool, { onProgress }),
       );
     },
@@ -100,7 +72,7 @@ function inSchema(settings: DataSettings): StoredData {
       const { withSchema } = await load();
       const { changeDataKeys } = await import("./store/postgres/data_keys.ts");
       await withSchema(
-        schemaOf(settings),
+        schemaOptions(settings, "tasks"),
         (pool) => changeDataKeys(pool, decide),
       );
     },

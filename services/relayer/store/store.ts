@@ -495,6 +495,11 @@ export interface RelayerStore extends InstanceStore<Notice> {
   ): Promise<number>;
 }
 
+/** Why a store does not start on rows that are being imported. */
+export const IMPORT_UNDER_WAY: string =
+  "Cannot start: an import to this store has not ended; run `relayer import` " +
+  "of the same file again";
+
 /** Owners that are read at a time. */
 const OWNERS_PAGE = 500;
 

@@ -38,7 +38,8 @@ interface KeyDatabaseOptions {
   readonly onGone: KeyGone;
 }
 
-const MIGRATIONS: readonly Migration[] = [{
+/** All migrations in order. A released migration must never change. */
+export const KEY_MIGRATIONS: readonly Migration[] = [{
   version: 1,
   name: "initial",
   // Numbered in the order of making, so that keys are only ever added at the end
@@ -149,7 +150,7 @@ export class KeyDatabase implements KeyRows {
       const fileName = "keys.db";
       const { nowMs, monotonicMs, maxQueued, onGone } = options;
       this.#onGone = onGone;
-      migrate(db, { nowMs, migrations: MIGRATIONS, fileName });
+      migrate(db, { nowMs, migrations: KEY_MIGRATIONS, fileName });
       this.#db = db;
       this.#statements = prepareAll(db, STATEMENTS);
       this.#writer = new Batcher(db, {

@@ -190,6 +190,23 @@ export class RootKeys {
   }
 }
 
+/**
+ * Demands that master keys open root keys.
+ *
+ * @throws {Error} when one does not open
+ */
+export function demandMasterKeys(
+  roots: readonly WrappedRoot[],
+  of: {
+    /** The master keys. */
+    readonly masters: readonly MasterKey[];
+    /** Where the root keys are, for people. */
+    readonly place: string;
+  },
+): void {
+  for (const { secret } of openRoots(roots, of)) secret.fill(0);
+}
+
 /** Opens root keys, all of them or none. */
 function openRoots(
   there: readonly WrappedRoot[],

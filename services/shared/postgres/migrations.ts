@@ -171,7 +171,8 @@ function grantSql(
     `GRANT USAGE ON SCHEMA "${schema}" TO ${name}`,
     "GRANT SELECT, INSERT, UPDATE, DELETE, TRUNCATE ON ALL TABLES IN SCHEMA " +
     `"${schema}" TO ${name}`,
-    `GRANT USAGE ON ALL SEQUENCES IN SCHEMA "${schema}" TO ${name}`,
+    // An import sets them.
+    `GRANT USAGE, UPDATE ON ALL SEQUENCES IN SCHEMA "${schema}" TO ${name}`,
   ];
 }
 

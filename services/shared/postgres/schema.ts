@@ -5,11 +5,13 @@
  * @module
  */
 
-import type { Clock } from "../clock.ts";
-import type { Logger } from "../logger.ts";
-import type { DatabaseConnection } from "./connection.ts";
+import { type Clock, systemClock } from "../clock.ts";
+import { createLogger, type Logger } from "../logger.ts";
+import type { OptionValues } from "../options.ts";
+import { type DatabaseConnection, demandConnection } from "./connection.ts";
 import { openPool, type Pool } from "./pool.ts";
 import { ServerWatch } from "./server_watch.ts";
+import type { DatabaseSettings } from "./settings.ts";
 
 /**
  * Functions that the first migration of each service makes. What was released
@@ -67,6 +69,31 @@ export interface SchemaOptions {
   readonly clock: Clock;
   /** Logs what no error tells. */
   readonly logger: Logger;
+}
+
+/**
+ * The schema that the settings name, for commands.
+ *
+ * @param service the program, which is the name of its connections
+ * @throws {Error} when the database cannot be told from the settings
+ */
+export function schemaOptions(
+  settings: OptionValues<DatabaseSettings>,
+  service: string,
+): SchemaOptions {
+  return {
+    connection: demandConnection(settings, service),
+    schema: settings.databaseSchema,
+    prepare: settings.databasePrepare,
+    clock: systemClock,
+    // Errors that matter to a command are thrown.
+    logger: createLogger({
+      format: "text",
+      level: "error",
+      clock: systemClock,
+      write: () => {},
+    }),
+  };
 }
 
 /** How long a migration, or a look at all of a tenant's tasks, may take. */

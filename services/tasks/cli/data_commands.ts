@@ -13,8 +13,8 @@ import {
   readCommand,
   wrongArguments,
 } from "../../shared/command_line.ts";
+import { attempt, progressTeller } from "../../shared/command_work.ts";
 import { switchOption, textOption } from "../../shared/options.ts";
-import { describeError } from "../../shared/settled.ts";
 import {
   backupDatabase,
   type Quarantined,
@@ -24,9 +24,6 @@ import { compactDatabase, type CopiedRows } from "../store/sqlite/compact.ts";
 import type { CheckedHistories } from "../store/task_check.ts";
 import type { DataSettings } from "../settings.ts";
 import { storedData } from "../stored_data.ts";
-
-/** The time between two messages about progress, in milliseconds. */
-const PROGRESS_MS = 5_000;
 
 /** The flags that all commands about the data have. */
 export const DATA_FLAGS = {
@@ -221,33 +218,4 @@ function demandFolder(
 
 function megabytes(bytes: number): string {
   return `${(bytes / 1_000_000).toFixed(1)} MB`;
-}
-
-/** Makes a listener that tells every few seconds how far the work is. */
-export function progressTeller<Progress>(
-  { io, clock }: Pick<LongCommandOptions, "io" | "clock">,
-  formatProgress: (progress: Progress) => string,
-): (progress: Progress) => void {
-  let toldAtMs = clock.nowMs();
-  return (progress) => {
-    const nowMs = clock.nowMs();
-    if (nowMs - toldAtMs < PROGRESS_MS) return;
-    toldAtMs = nowMs;
-    io.err(formatProgress(progress));
-  };
-}
-
-/**
- * Runs the work of a command. An error is printed and makes the exit code 1.
- */
-export async function attempt(
-  io: CommandIo,
-  work: () => Promise<number> | number,
-): Promise<number> {
-  try {
-    return await work();
-  } catch (error) {
-    io.err(describeError(error));
-    return 1;
-  }
 }

@@ -11,6 +11,7 @@ import {
   readCommand,
   wrongArguments,
 } from "../../shared/command_line.ts";
+import { attempt } from "../../shared/command_work.ts";
 import { switchOption, textOption } from "../../shared/options.ts";
 import type { DataSettings } from "../settings.ts";
 import {
@@ -19,9 +20,8 @@ import {
   removeEnqueueRole,
   type RightsLeft,
 } from "../store/postgres/enqueue_roles.ts";
+import { schemaOptions } from "../../shared/postgres/schema.ts";
 import { withSchema } from "../store/postgres/schema_access.ts";
-import { schemaOf } from "../stored_data.ts";
-import { attempt } from "./data_commands.ts";
 
 const FLAGS = {
   tenant: textOption({
@@ -66,7 +66,7 @@ export async function runEnqueueRole(
         "Cannot let roles enqueue: STORE is sqlite, which has no roles",
       );
     }
-    const options = schemaOf(settings);
+    const options = schemaOptions(settings, "tasks");
     const { schema } = options;
     return await withSchema(options, async (pool) => {
       if (role === undefined) {

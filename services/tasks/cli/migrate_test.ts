@@ -1,10 +1,11 @@
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { runMigrate } from "../../shared/postgres/migrate_command.ts";
 import { serviceTest } from "../../../tests/support/services.ts";
+import { migrationPlan } from "../store/postgres/schema_access.ts";
 import {
   newStore,
   TEST_SERVER,
 } from "../store/postgres/testing/postgres_subject.ts";
-import { runMigrate } from "./migrate.ts";
 import { readDataSettings } from "./testing/data_settings.ts";
 
 /** Runs the command as a role, and returns what it wrote. */
@@ -16,7 +17,7 @@ async function runAs(
   const lines: string[] = [];
   const take = (text: string): void => void lines.push(text);
   const code = await runMigrate(args, {
-    io: { out: take, err: take },
+    ...{ io: { out: take, err: take }, service: "tasks", plan: migrationPlan },
     settings: readDataSettings({
       STORE: "postgres",
       DATABASE_URL: TEST_SERVER.url.replace("postgres:@", `${role}@`),
@@ -86,7 +87,7 @@ Deno.test("runMigrate() has nothing to do for a data folder", async () => {
   const lines: string[] = [];
   const take = (text: string): void => void lines.push(text);
   const code = await runMigrate([], {
-    io: { out: take, err: take },
+    ...{ io: { out: take, err: take }, service: "tasks", plan: migrationPlan },
     settings: readDataSettings({}),
   });
   assertEquals(code, 1);

@@ -10,12 +10,13 @@ import {
   readCommand,
   wrongArguments,
 } from "../../shared/command_line.ts";
+import { attempt, progressTeller } from "../../shared/command_work.ts";
 import { textOption } from "../../shared/options.ts";
 import { quote } from "../../shared/quote.ts";
 import { storePlace, withStore } from "../open_store.ts";
 import { MovingFolder } from "../store/sqlite/moving_folder.ts";
 import { type MoveProgress, moveRows, type Moving } from "../transfer/move.ts";
-import { attempt, DATA_FLAGS, progressTeller } from "./data_commands.ts";
+import { DATA_FLAGS } from "./data_commands.ts";
 import {
   commandTools,
   storeSettings,

@@ -7,13 +7,14 @@
  */
 
 import { type CommandShape, readCommand } from "../../shared/command_line.ts";
+import { attempt } from "../../shared/command_work.ts";
 import { switchOption, textOption } from "../../shared/options.ts";
 import { quote } from "../../shared/quote.ts";
 import { sealedKeyId } from "../secrets/envelope.ts";
 import type { MasterKeys, OpenKeysOutcome } from "../secrets/master_keys.ts";
 import { planRewrap, type WrappedKey } from "../secrets/tenant_key.ts";
 import { type StoredData, storedData } from "../stored_data.ts";
-import { attempt, type DataCommandOptions } from "./data_commands.ts";
+import type { DataCommandOptions } from "./data_commands.ts";
 
 const FLAGS = {
   "data-dir": textOption({

@@ -12,6 +12,7 @@ import {
   readCommand,
   wrongArguments,
 } from "../../shared/command_line.ts";
+import { attempt, progressTeller } from "../../shared/command_work.ts";
 import { openDataFolder } from "../../shared/data_folder.ts";
 import { createLogger, type Logger } from "../../shared/logger.ts";
 import { switchOption, textOption } from "../../shared/options.ts";
@@ -21,12 +22,12 @@ import { withRowSource, withStore } from "../open_store.ts";
 import type { TasksSettings, tasksSettings } from "../settings.ts";
 import { writeExport } from "../transfer/export_file.ts";
 import { importFile, type ImportProgress } from "../transfer/import_rows.ts";
-import { writeAll, writeNewFile } from "../transfer/output_file.ts";
+import { writeAll, writeNewFile } from "../../shared/transfer/output_file.ts";
 import {
   scopeOfTenant,
   type TransferCounts,
 } from "../transfer/transfer_rows.ts";
-import { attempt, DATA_FLAGS, progressTeller } from "./data_commands.ts";
+import { DATA_FLAGS } from "./data_commands.ts";
 
 /** Stands for standard output. */
 const STDOUT = "-";

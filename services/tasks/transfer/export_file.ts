@@ -5,8 +5,9 @@
  * @module
  */
 
-import { createHash } from "node:crypto";
 import { quote } from "../../shared/quote.ts";
+import { LineWriter } from "../../shared/transfer/line_file.ts";
+import type { WriteBytes } from "../../shared/transfer/output_file.ts";
 import { VERSION } from "../../shared/version.ts";
 import type { StoredRows } from "../store/rows.ts";
 import { encodeRow } from "./row_text.ts";
@@ -26,7 +27,7 @@ export const FORMAT_VERSION = 1;
 /** Options of {@linkcode writeExport}. */
 interface WriteExportOptions extends TransferScope {
   /** Takes some lines; resolves when it can take more. */
-  readonly write: (text: Uint8Array) => Promise<void>;
+  readonly write: WriteBytes;
   /**
    * Called now and then with the tasks that were written, and all.
    *
@@ -47,9 +48,6 @@ export interface Exported {
   readonly waiting: number;
 }
 
-/** How many characters are written together. */
-const CHUNK_CHARS = 1_000_000;
-
 /**
  * Writes the rows of a store.
  *
@@ -59,41 +57,29 @@ export async function writeExport(
   rows: StoredRows,
   { write, onProgress = () => {}, ...scope }: WriteExportOptions,
 ): Promise<Exported> {
-  const encoder = new TextEncoder();
   const expected = await countRows(rows, scope);
   const { only } = scope;
   if (only !== undefined && Object.values(expected).every((of) => of === 0)) {
     throw new Error(`Cannot export: no tenant is ${quote(only)}`);
   }
-  const head = {
-    kind: "head",
+  const lines = new LineWriter(write);
+  await lines.begin({
     format: FORMAT,
     version: FORMAT_VERSION,
     program: VERSION,
     at: new Date(scope.nowMs).toISOString(),
     tenant: only,
     counts: expected,
-  };
-  await write(encoder.encode(`${JSON.stringify(head)}\n`));
-  const hash = createHash("sha256");
+  });
   const tally = new RowTally();
-  let text = "";
-  const flush = async (): Promise<void> => {
-    const bytes = encoder.encode(text);
-    text = "";
-    hash.update(bytes);
-    await write(bytes);
-    onProgress(tally.tasks, expected.tasks);
-  };
   for await (const row of readRows(rows, scope)) {
     tally.note(row);
-    text += `${encodeRow(row)}\n`;
-    if (text.length >= CHUNK_CHARS) await flush();
+    if (await lines.add(encodeRow(row))) {
+      onProgress(tally.tasks, expected.tasks);
+    }
   }
-  await flush();
-  const exported = { counts: tally.counts, sha256: hash.digest("hex") };
-  const end = { kind: "end", ...exported };
+  const { counts } = tally;
+  const sha256 = await lines.end({ counts });
   const waiting = await rows.waiting?.(only) ?? 0;
-  await write(encoder.encode(`${JSON.stringify(end)}\n`));
-  return { ...exported, waiting };
+  return { counts, sha256, waiting };
 }

@@ -11,7 +11,7 @@ import { checkHistories } from "./check_histories.ts";
 import { compareRows } from "./compare_rows.ts";
 import { type ExportHead, readExport, readExportHead } from "./import_file.ts";
 import { RowCopier } from "./row_copier.ts";
-import { demandAlone } from "./demand_alone.ts";
+import { demandAlone } from "../../shared/transfer/demand_alone.ts";
 import { beginTransfer, endTransfer, findTransfer } from "./transfer_mark.ts";
 import {
   countRows,

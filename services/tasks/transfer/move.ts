@@ -25,7 +25,7 @@ import type { Store } from "../store/store.ts";
 import type { StoredRows } from "../store/rows.ts";
 import { changedRows, compareChanges } from "./changed_rows.ts";
 import { compareRows } from "./compare_rows.ts";
-import { demandAlone } from "./demand_alone.ts";
+import { demandAlone } from "../../shared/transfer/demand_alone.ts";
 import { RowCopier } from "./row_copier.ts";
 import { beginTransfer, endTransfer, findTransfer } from "./transfer_mark.ts";
 import {

@@ -29,7 +29,9 @@ const INITIAL_TABLES = `${COMMON_FUNCTIONS}
 -- the time, so that a position of an older, lost database is below it.
 CREATE TABLE numbering(
   one boolean PRIMARY KEY DEFAULT true CHECK (one),
-  first_change bigint NOT NULL
+  first_change bigint NOT NULL,
+  -- Whether an import has begun and not ended.
+  importing boolean NOT NULL DEFAULT false
 );
 INSERT INTO numbering(first_change) VALUES(now_ms() * 1024);
 

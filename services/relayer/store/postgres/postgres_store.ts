@@ -13,7 +13,7 @@ import {
   openDatabase,
 } from "../../../shared/postgres/instance_database.ts";
 import type { Pool } from "../../../shared/postgres/pool.ts";
-import type { Notice, RelayerStore } from "../store.ts";
+import { IMPORT_UNDER_WAY, type Notice, type RelayerStore } from "../store.ts";
 import { CommitWriter } from "./commit_writer.ts";
 import { JobReads } from "./job_reads.ts";
 import { MemoryReads } from "./memory_reads.ts";
@@ -103,6 +103,13 @@ export class PostgresStore extends DatabaseStore<Notice, StoreParts>
       () => database.openPool({ max: 1, plans: "force_generic_plan" }),
     );
     await database.start();
+    const [row] = await database.reading.query(
+      "SELECT importing FROM numbering",
+    );
+    if (row?.["importing"] === true) {
+      await database.stop();
+      throw new Error(IMPORT_UNDER_WAY);
+    }
     this.opened = {
       database,
       commits: new CommitWriter({

@@ -67,6 +67,15 @@ export class ChangeCounter {
   }
 }
 
+/** The number that is there while an import has not ended. */
+export const IMPORTING = "importing";
+
+/** Whether an import to a database has begun and not ended. */
+export function isImporting(db: DatabaseSync): boolean {
+  const find = db.prepare("SELECT 1 FROM numbers WHERE name = ?");
+  return find.get(IMPORTING) !== undefined;
+}
+
 const FEED_STATEMENTS = {
   memories: `${SELECT} owner = ? AND change > ? ORDER BY change LIMIT ?`,
   reindexed: `SELECT ${MEMORIES_BY_VECTOR.selected} FROM memories

@@ -25,10 +25,16 @@ import type {
   RelayerStore,
 } from "../store.ts";
 import { estimateBytes } from "../changes.ts";
+import { IMPORT_UNDER_WAY } from "../store.ts";
 import { ChangeApplier } from "./change_applier.ts";
 import { FileErrors, openDatabase } from "./database_file.ts";
 import { JobRows } from "./job_rows.ts";
-import { ChangeCounter, MemoryFeed, MemoryReads } from "./memory_reads.ts";
+import {
+  ChangeCounter,
+  isImporting,
+  MemoryFeed,
+  MemoryReads,
+} from "./memory_reads.ts";
 import { MemoryWrites } from "./memory_writes.ts";
 import { RELAYER_MIGRATIONS } from "./migrations.ts";
 import { NamespaceSums } from "./namespace_sums.ts";
@@ -280,6 +286,7 @@ export class SqliteStore implements RelayerStore {
         migrations: RELAYER_MIGRATIONS,
         fileName: "relayer.db",
       });
+      if (isImporting(db)) throw new Error(IMPORT_UNDER_WAY);
       const nowMs = () => clock.nowMs();
       const counter = new ChangeCounter(db, clock.nowMs());
       const sums = new NamespaceSums(db);

@@ -5,8 +5,8 @@
  * @module
  */
 
-import { syncFolder } from "../../shared/data_file.ts";
-import { quote } from "../../shared/quote.ts";
+import { syncFolder } from "../data_file.ts";
+import { quote } from "../quote.ts";
 
 /** Takes bytes; resolves when it can take more. */
 export type WriteBytes = (bytes: Uint8Array) => Promise<void>;

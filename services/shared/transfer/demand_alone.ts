@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { InstanceStore } from "../../shared/instance_store.ts";
+import type { InstanceStore } from "../instance_store.ts";
 
 /**
  * Demands that no instance of the service uses a store, before rows are copied
