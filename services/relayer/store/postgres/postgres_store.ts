@@ -140,6 +140,10 @@ export class PostgresStore extends DatabaseStore<Notice, StoreParts>
     return this.demand().beside;
   }
 
+  /** Checks that the database answers, and takes writes. */
+  readonly check: RelayerStore["check"] = () =>
+    this.use(({ database, beside }) => database.check([beside.data]));
+
   /** Applies changes; none of them waits for others to share a transaction. */
   readonly commit: RelayerStore["commit"] = (changes) =>
     this.use(({ commits, nonces, database }) => {
