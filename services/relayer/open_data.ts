@@ -79,7 +79,7 @@ interface OpenDataTools extends StorageTools {
  */
 export async function openData(
   settings: RelayerSettings,
-  { clock, logger, tracing, loadRpc }: OpenDataTools,
+  { clock, logger, tracing, ofDatabase, loadRpc }: OpenDataTools,
 ): Promise<RelayerData> {
   const { dataDir } = settings;
   const file = openLedgerFile(`${dataDir}/${LEDGER_FILE}`, clock);
@@ -88,7 +88,9 @@ export async function openData(
     for (const part of started.reverse()) await part.stop();
   };
   try {
-    const kept = await openStorage(settings, { clock, logger, tracing });
+    const kept = await openStorage(settings, {
+      ...{ clock, logger, tracing, ofDatabase },
+    });
     started.push({ stop: () => kept.close() });
     const { store, blobs, blobLocks } = kept;
     const opened = await openLedger(settings, { file, clock, tracing });

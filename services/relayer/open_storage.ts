@@ -19,7 +19,10 @@ import { BlobLocks } from "./concurrency/semaphore.ts";
 import { withoutSlash } from "./remote/http_call.ts";
 import { blobPlace, type RelayerSettings } from "./settings.ts";
 import { SqliteStore } from "./store/sqlite/sqlite_store.ts";
-import type { PostgresStore } from "./store/postgres/postgres_store.ts";
+import type {
+  DatabaseListeners,
+  PostgresStore,
+} from "./store/postgres/postgres_store.ts";
 import type { RelayerStore } from "./store/store.ts";
 import type { KeyNotice, OpenKeyRows } from "./vault/key_rows.ts";
 
@@ -49,6 +52,12 @@ export interface StorageTools {
    * @default no spans
    */
   readonly tracing?: Tracing | undefined;
+  /**
+   * Is told how the database is.
+   *
+   * @default nobody
+   */
+  readonly ofDatabase?: DatabaseListeners | undefined;
 }
 
 /**
@@ -89,7 +98,7 @@ async function openShared(
   tools: StorageTools,
 ): Promise<RelayerStorage> {
   const { databaseSchema: schema, durability, dataDir } = settings;
-  const { clock, logger } = tools;
+  const { clock, logger, ofDatabase = {} } = tools;
   const connection = demandConnection(settings, "relayer");
   // Loaded here alone, so that relayers on SQLite do without the client.
   const [
@@ -106,7 +115,7 @@ async function openShared(
     import("./ledger/postgres_catalog.ts"),
   ]);
   const store: PostgresStore = new PostgresStore({
-    ...{ connection, schema, durability, clock, logger },
+    ...{ connection, schema, durability, clock, logger, ...ofDatabase },
     prepare: settings.databasePrepare,
     connections: settings.databasePool,
   });

@@ -100,6 +100,7 @@ export function addParts(
         ? running?.work.renewal.progress
         : undefined,
     isWriteReady,
+    instances: () => running?.instances,
   });
   const metered = metrics.partners.meteredModels(
     openModels(settings, { clock, tracing }),
@@ -113,7 +114,10 @@ export function addParts(
       overrunMs: STORE_OVERRUN_MS,
       async start() {
         const data = meteredData(
-          await openData(settings, { ...options, tracing }),
+          await openData(settings, {
+            ...{ ...options, tracing },
+            ofDatabase: metrics.ofDatabase,
+          }),
           metrics,
         );
         try {
