@@ -111,11 +111,14 @@ async function runOnData(
  * Creates an account for a new key with the relayer's command, as
  * `relayer account create` does.
  */
-export async function createAccount(dataDir: string): Promise<RelayerAccount> {
+export async function createAccount(
+  dataDir: string,
+  env: Readonly<Record<string, string>> = {},
+): Promise<RelayerAccount> {
   const pair = await generateDelegateKey();
   const publicKey = pair.publicKey.toHex();
   const { code, stdout: text, stderr } = await runRelayerCommand({
-    dataDir,
+    ...{ dataDir, env },
     args: ["account", "create", "--public-key", publicKey, "--json"],
   });
   if (code !== 0) throw new Error(`Cannot make the account: ${stderr}`);

@@ -165,15 +165,16 @@ export async function askReadiness(
   needed: NeededParts,
 ): Promise<ReadinessReport> {
   const report = await storeReadiness(needed);
-  // A database is asked itself, so it is ready before the next trial write.
-  return needed.store.hasOwnTime || needed.storage.isReady
+  const { store, storage } = needed;
+  // A database is asked itself. With a full disk, this machine still recalls.
+  return store.hasOwnTime || storage.isReady || !report.store?.isReady
     ? report
-    : { ...report, store: { isReady: false, detail: "it cannot be written" } };
+    : { ...report, store: { isReady: true, detail: "writes to it fail" } };
 }
 
 /** Tells a balancer whether to send requests here. */
 function readinessRoute(
-  { readiness, isStopping, clock }: RelayerParts,
+  { readiness, isStopping, settled, clock }: RelayerParts,
 ): OpenRoute {
   const check = new ReadinessCheck({ ask: readiness, isStopping, clock });
   return {
@@ -189,6 +190,7 @@ function readinessRoute(
       others: { 503: "It does not, or is stopping; `error` says why" },
     },
     async answer() {
+      await settled;
       const { checks, fault } = await check.answer();
       if (fault === undefined) return ok({ status: "ready", checks });
       const why = Object.values(checks)
