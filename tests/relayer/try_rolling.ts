@@ -13,6 +13,7 @@ import { Phases, RollingCluster } from "../support/rolling_restart.ts";
 import {
   createAccount,
   type RelayerAccount,
+  runRelayer,
   startRelayer,
 } from "../support/relayer_process.ts";
 import { SeededRandom } from "../support/seeded_random.ts";
@@ -141,8 +142,12 @@ Deno.test({
       });
       const accounts: RelayerAccount[] = [];
       while (accounts.length < ACCOUNTS) {
+        const env = cluster.settings(0);
         accounts.push(
-          await createAccount(`${folder}/0`, cluster.settings(0)),
+          await createAccount(
+            `${folder}/0`,
+            (options) => runRelayer({ ...options, env }),
+          ),
         );
       }
       const at = (port: number, account: RelayerAccount) =>
