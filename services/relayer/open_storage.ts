@@ -55,7 +55,7 @@ export interface StorageTools {
   /**
    * Is told how the database is.
    *
-   * @default nobody
+   * @default no listener
    */
   readonly ofDatabase?: DatabaseListeners | undefined;
 }

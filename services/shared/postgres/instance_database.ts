@@ -52,7 +52,7 @@ export interface DatabaseOptions {
   /**
    * Is told of each statement and transaction that has ended.
    *
-   * @default nobody
+   * @default no listener
    */
   readonly onCall?: ((call: DatabaseCall) => void) | undefined;
 }

@@ -90,7 +90,7 @@ export interface PoolOptions {
   /**
    * Is told of each statement and transaction that has ended.
    *
-   * @default nobody
+   * @default no listener
    */
   readonly onCall?: ((call: DatabaseCall) => void) | undefined;
 }
@@ -241,7 +241,7 @@ class SessionPool implements Pool {
     return promise;
   }
 
-  /** Work that is told to who counts calls, if somebody does. */
+  /** Work whose end is told to the listener for calls, if there is one. */
   #measured<T>(work: (session: Session) => Promise<T>): {
     readonly run: (session: Session) => Promise<T>;
     readonly fail: (error: unknown) => void;

@@ -32,7 +32,7 @@ export interface DatabaseListeners extends Pick<DatabaseOptions, "onCall"> {
    * Is told how the database is, again and again; undefined when it could not be
    * asked.
    *
-   * @default nobody
+   * @default no listener
    */
   readonly onHealth?:
     | ((health: RelayerDatabaseHealth | undefined) => void)
