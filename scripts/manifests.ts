@@ -16,35 +16,39 @@ export const CHART: string = resolvePath("../deploy/kubernetes/tercet");
 /** The folder of the manifests, and of the values that they are made with. */
 export const MANIFESTS: string = resolvePath("../deploy/kubernetes/manifests");
 
-/** The manifests; each but one is made by the template of the same name. */
+/**
+ * The manifests; each is made by the template of the same name, but those on
+ * PostgreSQL.
+ */
 export const MANIFEST_NAMES = [
   "ratelimit.yaml",
   "tasks.yaml",
   "tasks_on_postgresql.yaml",
   "relayer.yaml",
+  "relayer_on_postgresql.yaml",
   "keyserver.yaml",
   "pod_monitors.yaml",
 ] as const;
 
-/** The one that another template makes, with values beside the common ones. */
-const ON_POSTGRESQL = {
-  name: "tasks_on_postgresql.yaml",
-  template: "tasks.yaml",
-  values: "tasks_on_postgresql.values.yaml",
-};
+/**
+ * How names of those that another template makes end, with values beside the
+ * common ones.
+ */
+const ON_POSTGRESQL = "_on_postgresql.yaml";
 
 /** Renders one manifest, as its file has it. */
 export async function renderManifest(
   tools: KubernetesTools,
   name: typeof MANIFEST_NAMES[number],
 ): Promise<string> {
-  const isOther = name === ON_POSTGRESQL.name;
+  const isOther = name.endsWith(ON_POSTGRESQL);
+  const template = isOther ? name.replace(ON_POSTGRESQL, ".yaml") : name;
+  const more = `${MANIFESTS}/${name.replace(".yaml", ".values.yaml")}`;
   const rendered = await tools.helm(
     ...["template", "tercet", CHART],
     ...["--values", `${MANIFESTS}/values.yaml`],
-    ...(isOther ? ["--values", `${MANIFESTS}/${ON_POSTGRESQL.values}`] : []),
-    "--show-only",
-    `templates/${isOther ? ON_POSTGRESQL.template : name}`,
+    ...(isOther ? ["--values", more] : []),
+    ...["--show-only", `templates/${template}`],
   );
   const documents = rendered.replaceAll(/^# Source: .*\n/gm, "");
   return "# Made from the chart by deno task manifests; change that.\n" +

@@ -8,10 +8,10 @@ import { RelayerMetrics } from "../services/relayer/metrics/relayer_metrics.ts";
 import {
   addCallsInFlight,
   addInbox,
-  addInstances,
   meteredCaller,
   TasksMetrics,
 } from "../services/tasks/metrics/tasks_metrics.ts";
+import { addInstances } from "../services/shared/metrics/instance_metrics.ts";
 import type {
   FamilyFacts,
   MetricRegistry,
@@ -47,6 +47,26 @@ const RATELIMIT_STATISTICS = [
   ["ratelimit_server.ShouldRateLimit.response_time", "timer"],
 ] as const;
 
+/** Two instances, of which this one has a duty. */
+const INSTANCES = {
+  id: "boot_1",
+  members: [],
+  duties: [{ name: "sweep", holder: "boot_1" }],
+  isFenced: false,
+};
+
+/** How a database may be. */
+const HEALTH = {
+  oldestTransactionSeconds: 0,
+  horizonTransactions: 0,
+  tables: [{
+    ...{ table: "tasks", liveRows: 1, deadRows: 0 },
+    ...{ rowBytes: 8_192, indexBytes: 16_384 },
+  }],
+  standbys: { synchronous: 1, asynchronous: 0 },
+  standbyLagBytes: 0,
+};
+
 /** Returns the metrics of the services, but of ratelimit. */
 function registries(): Readonly<Record<string, MetricRegistry>> {
   const clock = new FakeClock();
@@ -55,21 +75,19 @@ function registries(): Readonly<Record<string, MetricRegistry>> {
     clock,
     logger: new RecordingLogger(),
   });
+  const call = { outcome: "ok", waitedMs: 0, tookMs: 1 } as const;
+  tasks.database.noteCall(call);
   tasks.database.note({
-    oldestTransactionSeconds: 0,
-    horizonTransactions: 0,
-    tables: [{
-      ...{ table: "tasks", liveRows: 1, deadRows: 0 },
-      ...{ rowBytes: 8_192, indexBytes: 16_384 },
-    }],
+    ...HEALTH,
     unfoldedRows: 0,
-    standbys: { synchronous: 1, asynchronous: 0 },
-    standbyLagBytes: 0,
     floorMisses: { count: 0, gapMs: 0 },
   });
   addCallsInFlight(tasks.registry, () => 0);
   addInbox(tasks.registry, () => undefined);
-  addInstances(tasks.registry, { members: [], isFenced: false });
+  addInstances(tasks.registry, {
+    service: "tasks",
+    instances: () => INSTANCES,
+  });
   meteredCaller(
     { call: () => Promise.reject(new Error("Cannot call: it is a test")) },
     { registry: tasks.registry, clock },
@@ -79,7 +97,10 @@ function registries(): Readonly<Record<string, MetricRegistry>> {
     renewal: () => undefined,
     questions: () => ({ kept: 0, shared: 0, asked: 0 }),
     isWriteReady: () => true,
+    instances: () => INSTANCES,
   });
+  relayer.database.noteCall(call);
+  relayer.database.note({ ...HEALTH, leasedJobs: new Map([["boot_1", 2]]) });
   const keyServer = new KeyServerMetrics(clock);
   const ledger = new LedgerMetrics(clock, {
     entries: () => 0,

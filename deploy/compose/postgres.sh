@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Runs one of two PostgreSQL servers, of which PRIMARY names the primary; the
 # other one is its standby. SERVER is this server, OTHER the other one, and
-# PGDATA a folder that is kept. The arguments go to postgres.
+# PGDATA a folder that is kept. ROLE is the role of the instances and the name of
+# their database, and ROLE_PASSWORD its password. The arguments go to postgres.
 #
 # At its first start the primary makes the database and the roles, and the
 # standby copies the primary. A server refuses to be a second primary.
@@ -41,13 +42,14 @@ HBA
     "-c listen_addresses='' -c unix_socket_directories='$sockets'" start
   psql --no-psqlrc --quiet --set ON_ERROR_STOP=1 --host "$sockets" \
     --dbname postgres <<'SQL'
-\getenv tasks_password TASKS_PASSWORD
+\getenv role ROLE
+\getenv role_password ROLE_PASSWORD
 \getenv replication_password REPLICATION_PASSWORD
 create role replicator login replication password :'replication_password';
-create role tasks login password :'tasks_password';
+create role :"role" login password :'role_password';
 -- To see the standbys, which DURABILITY=replicated needs.
-grant pg_read_all_stats to tasks;
-create database tasks owner tasks;
+grant pg_read_all_stats to :"role";
+create database :"role" owner :"role";
 SQL
   pg_ctl --pgdata "$new" --wait --mode fast stop
   rm -r "$new/first_start" "$sockets"

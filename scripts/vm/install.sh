@@ -83,7 +83,7 @@ esac
 case $name in
 ratelimit | ratelimit-?*) default_port=8080 health_path=/healthcheck ;;
 tasks | tasks-?*) default_port=8070 health_path=/readyz ;;
-relayer | relayer-?*) default_port=8000 health_path=/health ;;
+relayer | relayer-?*) default_port=8000 health_path=/readyz ;;
 keyserver | keyserver-?*) default_port=8100 health_path=/health ;;
 *) misuse "the name \"$name\" begins with no service" ;;
 esac

@@ -20,6 +20,7 @@ const VECTOR = { type: "array", minItems: 1536, maxItems: 1536, items: { type: "
 /** The routes by method and path. */
 export const RELAYER_ROUTES = {
   "GET /health": { access: "open" },
+  "GET /readyz": { access: "open" },
   "GET /version": { access: "open" },
   "GET /config": { access: "open" },
   "GET /api/whoami": { access: "signed" },

@@ -36,7 +36,7 @@ export interface HealthPlace {
 export const HEALTH_PLACES: Readonly<Record<string, HealthPlace>> = {
   ratelimit: { listens: rateLimitSettings, path: "/healthcheck" },
   tasks: { listens: tasksSettings, path: "/readyz" },
-  relayer: { listens: relayerSettings, path: "/health" },
+  relayer: { listens: relayerSettings, path: "/readyz" },
   keyserver: { listens: keyServerSettings, path: "/health" },
 };
 

@@ -73,7 +73,7 @@ interface OpenDataTools extends StorageTools {
  */
 export async function openData(
   settings: RelayerSettings,
-  { clock, logger, tracing, loadRpc }: OpenDataTools,
+  { clock, logger, tracing, ofDatabase, loadRpc }: OpenDataTools,
 ): Promise<RelayerData> {
   const { dataDir } = settings;
   const started: { stop(): Promise<void> }[] = [];
@@ -81,7 +81,9 @@ export async function openData(
     for (const part of started.reverse()) await part.stop();
   };
   try {
-    const kept = await openStorage(settings, { clock, logger, tracing });
+    const kept = await openStorage(settings, {
+      ...{ clock, logger, tracing, ofDatabase },
+    });
     started.push({ stop: () => kept.close() });
     const { store, blobs, blobLocks, place } = kept;
     const { ledger, rpc } = await openLedger(settings, {

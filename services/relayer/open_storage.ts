@@ -22,7 +22,10 @@ import { LocalCatalog } from "./ledger/local_catalog.ts";
 import type { LedgerPlace } from "./open_ledger.ts";
 import { blobPlace, LEDGER_FILE, type RelayerSettings } from "./settings.ts";
 import { SqliteStore } from "./store/sqlite/sqlite_store.ts";
-import type { PostgresStore } from "./store/postgres/postgres_store.ts";
+import type {
+  DatabaseListeners,
+  PostgresStore,
+} from "./store/postgres/postgres_store.ts";
 import type { RelayerStore } from "./store/store.ts";
 import type { KeyNotice, OpenKeyRows } from "./vault/key_rows.ts";
 
@@ -57,6 +60,12 @@ export interface StorageTools {
    * @default no spans
    */
   readonly tracing?: Tracing | undefined;
+  /**
+   * Is told how the database is.
+   *
+   * @default no listener
+   */
+  readonly ofDatabase?: DatabaseListeners | undefined;
 }
 
 /**
@@ -112,14 +121,14 @@ function openFile(
 /** Starts the store on a database. */
 async function openDatabase(
   settings: RelayerSettings,
-  { clock, logger }: StorageTools,
+  { clock, logger, ofDatabase = {} }: StorageTools,
 ): Promise<PostgresStore> {
   const { databaseSchema: schema, durability } = settings;
   const connection = demandConnection(settings, "relayer");
   // Loaded here alone, so that relayers on SQLite do without the client.
   const { PostgresStore } = await import("./store/postgres/postgres_store.ts");
   const store = new PostgresStore({
-    ...{ connection, schema, durability, clock, logger },
+    ...{ connection, schema, durability, clock, logger, ...ofDatabase },
     prepare: settings.databasePrepare,
     connections: settings.databasePool,
   });

@@ -19,6 +19,7 @@ import type { ServiceTools } from "../shared/run_service.ts";
 import { describeError } from "../shared/settled.ts";
 import { STORE_OVERRUN_MS } from "../shared/stopper.ts";
 import type { Tracing } from "../shared/telemetry/tracing.ts";
+import { askReadiness } from "./api/routes/service_routes.ts";
 import { relayerDocument } from "./api/document/relayer_document.ts";
 import { allRoutes, createHandler } from "./api/handler.ts";
 import type { RelayerParts } from "./api/parts.ts";
@@ -89,7 +90,8 @@ export function addParts(
     return running;
   };
   const isWriteReady = (): boolean =>
-    !isStopping && parts().work.intake.isReady && parts().data.storage.isReady;
+    !isStopping && !parts().instances.isFenced &&
+    parts().work.intake.isReady && parts().data.storage.isReady;
   const metrics = new RelayerMetrics(clock, {
     index: () => running?.work.index,
     questions: () => running?.work.questionCounts(),
@@ -98,6 +100,7 @@ export function addParts(
         ? running?.work.renewal.progress
         : undefined,
     isWriteReady,
+    instances: () => running?.instances,
   });
   const metered = metrics.partners.meteredModels(
     openModels(settings, { clock, tracing }),
@@ -111,7 +114,10 @@ export function addParts(
       overrunMs: STORE_OVERRUN_MS,
       async start() {
         const data = meteredData(
-          await openData(settings, { ...options, tracing }),
+          await openData(settings, {
+            ...{ ...options, tracing },
+            ofDatabase: metrics.ofDatabase,
+          }),
           metrics,
         );
         try {
@@ -192,10 +198,16 @@ export function addParts(
           metrics: metrics.http,
           turns,
           isWriteReady,
+          isStopping: () => isStopping,
           settled: settled.promise,
         });
       },
       async stop(graceMs) {
+        // Requests that have been read, and those that wait for a job, are
+        // answered first, so that closing the port need not wait for them.
+        turns.release();
+        running?.work.waiters.stop();
+        running?.access.refusalDelay.releaseAll();
         await server?.stop(graceMs);
       },
     })
@@ -231,13 +243,9 @@ export function addParts(
         await running?.work.renewal.stop();
       },
     })
-    // Waiting requests are answered first, so that closing the port need not
-    // wait for them.
     .onStopping(() => {
       isStopping = true;
-      turns.release();
-      running?.work.waiters.stop();
-      running?.access.refusalDelay.releaseAll();
+      server?.drain();
     });
 }
 
@@ -305,6 +313,7 @@ async function listen(
       };
       readonly metrics: RelayerMetrics["http"];
       readonly isWriteReady: () => boolean;
+      readonly isStopping: () => boolean;
       readonly settled: Promise<void>;
       readonly turns: FairTurns;
     }
@@ -339,6 +348,8 @@ async function listen(
     get isWriteReady() {
       return options.isWriteReady();
     },
+    readiness: () => askReadiness({ ...options, ...data }),
+    isStopping: options.isStopping,
     embedderState: () => models.embedder.state,
     settled: options.settled,
     quotaBytes: settings.quotaBytes,

@@ -80,6 +80,14 @@ export const relayerSettings = {
       help: "Time for requests and jobs to end when the service stops. " +
         "Longer jobs continue at the next start.",
     }),
+    shutdownDrainDelayMs: durationOption({
+      name: "SHUTDOWN_DRAIN_DELAY",
+      default: "0s",
+      min: "0s",
+      help: "How long to go on after SIGTERM before the stop, while /readyz " +
+        "answers 503 and write_ready of /health is false, so that a balancer " +
+        "asks other relayers. Longer than its health check takes to notice.",
+    }),
   }),
   ...inGroup("Storage", {
     store: choiceOption({

@@ -45,6 +45,13 @@ export interface InstanceStore<Notice> {
    */
   mayEndLeases(): boolean;
   /**
+   * Resolves when the store can be read and, as far as is known, written; with
+   * what the operator should know about it, if there is something.
+   *
+   * @throws {StoreFailedError} when it cannot
+   */
+  check(): Promise<string | undefined>;
+  /**
    * Notes that an instance lives, and shares the duties out.
    *
    * @throws {StoreFailedError} when the store fails

@@ -83,6 +83,7 @@ export async function withStore<Answer>(
     onGroup() {},
     onRefused() {},
     onHealth() {},
+    onCall() {},
   };
   const metrics = { ofStore };
   const store = await createStore(settings, { ...tools, metrics });

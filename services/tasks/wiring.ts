@@ -7,6 +7,7 @@
 import { randomBytes } from "../shared/random_bytes.ts";
 import { FairTurns } from "../shared/fair_turns.ts";
 import type { HttpHandler } from "../shared/http/exchange.ts";
+import { addInstances } from "../shared/metrics/instance_metrics.ts";
 import { metricsPart } from "../shared/http/metrics_port.ts";
 import { openPort, shownAddress } from "../shared/http/open_port.ts";
 import { Http1Server } from "../shared/http1/server.ts";
@@ -39,7 +40,6 @@ import { IdempotentAnswers } from "./http/idempotency.ts";
 import {
   addCallsInFlight,
   addInbox,
-  addInstances,
   meteredCaller,
   TasksMetrics,
 } from "./metrics/tasks_metrics.ts";
@@ -130,7 +130,10 @@ export async function addParts(
     maxInFlight: settings.pushMaxInFlight,
   });
   addCallsInFlight(metrics.registry, () => push.inFlight);
-  addInstances(metrics.registry, parts.instances);
+  addInstances(metrics.registry, {
+    service: "tasks",
+    instances: () => parts.instances,
+  });
   const operations = openOperations(engine);
   const eraser = new TenantEraser({ engine, vault });
   const lastUsed = new LastUsed({ ...parts });

@@ -12,19 +12,21 @@ Deno.test("the schema of the chart refuses several pods on one file, and passwor
   const check = new Ajv({ allowUnionTypes: true, strictTypes: false })
     .compile(schema);
   const values = await readTree(`${CHART}/values.yaml`);
-  const accepts = (changed: Tree): boolean =>
-    check({
-      ...values,
-      tasks: { ...toTree(values.tasks, "tasks"), ...changed },
-    });
-  assert(accepts({ store: "postgres", replicas: 3 }));
-  assert(accepts({ store: "postgres", replicas: null }));
-  assert(!accepts({ replicas: 3 }));
-  assert(!accepts({ store: "sqlite", replicas: null }));
-  assert(!accepts({ store: "mysql" }));
-  assert(!accepts({ env: { STORE: "postgres" } }));
-  assert(accepts({ env: { DATABASE_URL: "postgres://tasks@db1,db2/tasks" } }));
-  assert(!accepts({ env: { DATABASE_URL: "postgres://tasks:a@db1/tasks" } }));
+  for (const service of ["tasks", "relayer"]) {
+    const accepts = (changed: Tree): boolean =>
+      check({
+        ...values,
+        [service]: { ...toTree(values[service], service), ...changed },
+      });
+    assert(accepts({ store: "postgres", replicas: 3 }));
+    assert(accepts({ store: "postgres", replicas: null }));
+    assert(!accepts({ replicas: 3 }));
+    assert(!accepts({ store: "sqlite", replicas: null }));
+    assert(!accepts({ store: "mysql" }));
+    assert(!accepts({ env: { STORE: "postgres" } }));
+    assert(accepts({ env: { DATABASE_URL: "postgres://me@db1,db2/data" } }));
+    assert(!accepts({ env: { DATABASE_URL: "postgres://me:a@db1/data" } }));
+  }
 });
 
 Deno.test("the values of the chart are what its schema accepts, and their settings exist", async () => {

@@ -3,10 +3,12 @@ import { HEALTH_PLACES } from "../../services/cli/health.ts";
 import { rateLimitSettings } from "../../services/ratelimit/settings.ts";
 import { readConnection } from "../../services/shared/postgres/connection.ts";
 import { readSettings } from "../../services/shared/settings.ts";
+import { signByHand } from "../relayer/hand_signer.ts";
 import { relayerSettings } from "../../services/relayer/settings.ts";
 import { tasksSettings } from "../../services/tasks/settings.ts";
 import {
-  COMPOSE_FILE,
+  type ClusterService,
+  COMPOSE_FILES,
   environmentOf,
   GIVEN,
 } from "../support/compose_servers.ts";
@@ -15,6 +17,7 @@ import {
   SERVICES,
   settingFault,
   settingNamesWhere,
+  SETTINGS,
   stopMs,
 } from "./service_settings.ts";
 import {
@@ -28,11 +31,21 @@ import {
   type Tree,
 } from "./yaml_tree.ts";
 
-const FILES = ["compose.yaml", COMPOSE_FILE];
+const FILES = ["compose.yaml", ...Object.values(COMPOSE_FILES)];
 const FOLDER = "deploy/compose/";
 const ENVOY_FILE = "services/ratelimit/example/envoy/envoy.yaml";
-const INSTANCES = ["tasks1", "tasks2", "tasks3"];
 const SERVERS = ["postgres1", "postgres2"];
+
+/** The services of which the files start several instances. */
+const CLUSTERS = Object.keys(COMPOSE_FILES) as readonly ClusterService[];
+const CADDYFILES: Readonly<Record<ClusterService, string>> = {
+  tasks: "Caddyfile",
+  relayer: "relayer.Caddyfile",
+};
+
+function instancesOf(service: ClusterService): readonly string[] {
+  return [1, 2, 3].map((number) => `${service}${number}`);
+}
 
 async function readServices(
   file = "compose.yaml",
@@ -115,23 +128,31 @@ Deno.test("no container leaves a volume without a name behind", async () => {
 });
 
 Deno.test("published ports are on loopback, and are those of the services", async () => {
-  const ports: Record<string, number> = {};
+  const ports: (readonly [string, number])[] = [];
   for (const [name, service] of await readAll()) {
     for (const text of toTexts(service.ports, name)) {
       const [, host, container] = /^127\.0\.0\.1:(\d+):(\d+)$/.exec(text) ?? [];
       assertEquals(host, container, `${name}: ${text}`);
-      ports[name] = Number(container);
+      ports.push([name, Number(container)]);
     }
   }
   const tasks = tasksSettings.port.fallback;
-  assertEquals(ports, {
-    ...{ envoy: 10_000, tasks, caddy: tasks },
-    relayer: relayerSettings.port.fallback,
-  });
+  const relayer = relayerSettings.port.fallback;
+  assertEquals(ports, [
+    ["envoy", 10_000],
+    ["tasks", tasks],
+    ["relayer", relayer],
+    ["caddy", tasks],
+    ["caddy", relayer],
+  ]);
   assertStringIncludes(await readText(ENVOY_FILE), "port_value: 10000");
-  assertStringIncludes(await readText(`${FOLDER}Caddyfile`), `\n:${tasks} {`);
+  for (const service of CLUSTERS) {
+    const caddyfile = await readText(FOLDER + CADDYFILES[service]);
+    const port = SETTINGS[service].port.fallback;
+    assertStringIncludes(caddyfile, `\n:${port} {`);
+  }
   const page = await readText("docs/how-to/run_in_containers.md");
-  for (const port of Object.values(ports)) {
+  for (const [, port] of ports) {
     assertStringIncludes(page, `\`127.0.0.1:${port}\``);
   }
 });
@@ -178,63 +199,92 @@ Deno.test("ratelimit finds its rules and its Redis, and Envoy finds ratelimit an
   assertEquals([networks("app"), networks("envoy")], [["edge"], ["edge"]]);
 });
 
-Deno.test("instances of tasks find both servers, and the servers each other", async () => {
-  const services = await readServices(COMPOSE_FILE);
-  for (const name of INSTANCES) {
-    const env = environmentOf(toTree(services.get(name), name), GIVEN);
-    const read = readSettings(tasksSettings, (variable) => env[variable]);
-    assert(read.kind === "ok");
-    const outcome = readConnection(read.values, "tasks");
-    assert(outcome.kind === "ok");
-    const { hosts, user, database, tls, password } = outcome.connection;
-    assertEquals(hosts, SERVERS.map((host) => ({ host, port: 5432 })));
-    assertEquals([user, database, tls], ["tasks", "tasks", undefined]);
-    assertEquals(password, GIVEN.TASKS_PASSWORD);
-    const { store, durability, dataDir } = read.values;
-    assertEquals([store, durability], ["postgres", "replicated"]);
-    assert(dataDir.startsWith("/tmp/"));
-  }
-  for (const name of SERVERS) {
-    const service = toTree(services.get(name), name);
-    const { SERVER, OTHER, PRIMARY } = environmentOf(service, GIVEN);
-    assertEquals([SERVER, OTHER].toSorted(), SERVERS);
-    assertEquals([SERVER, PRIMARY], [name, "postgres1"]);
-    assert(
-      toTexts(service.command, name).includes(
-        `synchronous_standby_names=ANY 1 (${SERVERS.join(", ")})`,
-      ),
+Deno.test("instances find both servers, and the servers each other", async () => {
+  for (const cluster of CLUSTERS) {
+    const services = await readServices(COMPOSE_FILES[cluster]);
+    for (const name of instancesOf(cluster)) {
+      const env = environmentOf(toTree(services.get(name), name), GIVEN);
+      const read = readSettings(
+        SETTINGS[cluster],
+        (variable) => env[variable],
+      );
+      assert(read.kind === "ok");
+      const outcome = readConnection(read.values, cluster);
+      assert(outcome.kind === "ok");
+      const { hosts, user, database, tls, password } = outcome.connection;
+      assertEquals(hosts, SERVERS.map((host) => ({ host, port: 5432 })));
+      assertEquals([user, database, tls], [cluster, cluster, undefined]);
+      assertEquals(password, GIVEN[`${cluster.toUpperCase()}_PASSWORD`]);
+      const { store, durability, dataDir, masterKeys } = read.values;
+      assertEquals([store, durability], ["postgres", "replicated"]);
+      assertEquals(masterKeys, GIVEN.MASTER_KEYS);
+      assert(dataDir.startsWith("/tmp/"));
+    }
+    for (const name of SERVERS) {
+      const service = toTree(services.get(name), name);
+      const set = environmentOf(service, GIVEN);
+      assertEquals([set.SERVER, set.OTHER].toSorted(), SERVERS);
+      assertEquals([set.SERVER, set.PRIMARY], [name, "postgres1"]);
+      assertEquals(set.ROLE, cluster);
+      assert(
+        toTexts(service.command, name).includes(
+          `synchronous_standby_names=ANY 1 (${SERVERS.join(", ")})`,
+        ),
+      );
+      assertEquals(service.networks, ["database"]);
+    }
+    const { networks } = await readTree(COMPOSE_FILES[cluster]);
+    const { database, front } = toTree(networks, "networks");
+    assertEquals(database, { internal: true });
+    const [config] = toList(
+      toTree(toTree(front, "front").ipam, "ipam").config,
+      "",
     );
-    assertEquals(service.networks, ["database"]);
+    const [first = ""] = instancesOf(cluster);
+    const { TRUSTED_PROXIES } = environmentOf(services.get(first)!, GIVEN);
+    assertEquals(toTree(config, "config").subnet, TRUSTED_PROXIES);
   }
-  const { networks } = await readTree(COMPOSE_FILE);
-  const { database, front } = toTree(networks, "networks");
-  assertEquals(database, { internal: true });
-  const [config] = toList(
-    toTree(toTree(front, "front").ipam, "ipam").config,
-    "",
-  );
-  const { TRUSTED_PROXIES } = environmentOf(services.get("tasks1")!, GIVEN);
-  assertEquals(toTree(config, "config").subnet, TRUSTED_PROXIES);
 });
 
 Deno.test("Caddy finds the instances, and leaves one that stops before its port is closed", async () => {
-  const services = await readServices(COMPOSE_FILE);
-  const caddyfile = await readText(`${FOLDER}Caddyfile`);
-  const port = tasksSettings.port.fallback;
-  assertEquals(
-    lineOf(caddyfile, "reverse_proxy").split(" "),
-    INSTANCES.map((name) => `${name}:${port}`),
+  for (const cluster of CLUSTERS) {
+    const services = await readServices(COMPOSE_FILES[cluster]);
+    const caddyfile = await readText(FOLDER + CADDYFILES[cluster]);
+    const mounted = toTexts(services.get("caddy")?.volumes, "caddy");
+    assert(
+      mounted.includes(`./${CADDYFILES[cluster]}:/etc/caddy/Caddyfile:ro`),
+    );
+    const { port, idleTimeoutMs } = SETTINGS[cluster];
+    assertEquals(
+      lineOf(caddyfile, "reverse_proxy").split(" "),
+      instancesOf(cluster).map((name) => `${name}:${port.fallback}`),
+    );
+    assertEquals(lineOf(caddyfile, "health_uri"), HEALTH_PLACES[cluster]?.path);
+    const [first = ""] = instancesOf(cluster);
+    const { SHUTDOWN_DRAIN_DELAY } = environmentOf(
+      services.get(first)!,
+      GIVEN,
+    );
+    const noticedMs = durationMs(lineOf(caddyfile, "health_interval")) +
+      durationMs(lineOf(caddyfile, "health_timeout"));
+    assert(durationMs(SHUTDOWN_DRAIN_DELAY) > noticedMs);
+    assert(
+      durationMs(lineOf(caddyfile, "keepalive")) < idleTimeoutMs.fallback,
+    );
+  }
+});
+
+Deno.test("Caddy hashes by the header that signed requests name their account in", async () => {
+  const caddyfile = await readText(FOLDER + CADDYFILES.relayer);
+  assertEquals(lineOf(caddyfile, "lb_policy"), "header x-account-id");
+  const page = await readText("docs/how-to/relayers_on_postgresql.md");
+  assertStringIncludes(page, "lb_policy header x-account-id");
+  assertStringIncludes(page, "hash $http_x_account_id consistent;");
+  const headers = signByHand(
+    { method: "GET", target: "/", body: "" },
+    { key: "00".repeat(32), publicKey: "00".repeat(32), accountId: "0xa" },
   );
-  assertEquals(lineOf(caddyfile, "health_uri"), HEALTH_PLACES.tasks?.path);
-  const { SHUTDOWN_DRAIN_DELAY } = environmentOf(
-    services.get("tasks1")!,
-    GIVEN,
-  );
-  const noticedMs = durationMs(lineOf(caddyfile, "health_interval")) +
-    durationMs(lineOf(caddyfile, "health_timeout"));
-  assert(durationMs(SHUTDOWN_DRAIN_DELAY) > noticedMs);
-  const idleMs = tasksSettings.idleTimeoutMs.fallback;
-  assert(durationMs(lineOf(caddyfile, "keepalive")) < idleMs);
+  assertEquals(headers["x-account-id"], "0xa");
 });
 
 Deno.test("healthchecks ask what is there, and start waits for health that is checked", async () => {

@@ -29,6 +29,7 @@ const LIVE_PATHS: Readonly<Record<ServiceName, string>> = {
 const MANIFESTS: readonly (readonly [ServiceName, file: string])[] = [
   ...SERVICES.map((service) => [service, service] as const),
   ["tasks", "tasks_on_postgresql"],
+  ["relayer", "relayer_on_postgresql"],
 ];
 
 /** The objects of a manifest, by their kinds. */
@@ -224,40 +225,44 @@ Deno.test("services with data run once, on a volume of their own", async () => {
   }
 });
 
-Deno.test("tasks on PostgreSQL runs several times, is replaced one after the other, and keeps nothing in its pod", async () => {
+Deno.test("services on PostgreSQL run several times, are replaced one after the other, and keep nothing in their pods", async () => {
   const pods = await readPods();
-  const pod = pods.at(-1);
-  assert(pod?.service === "tasks" && !pod.objects.has("StatefulSet"));
-  const workload = pod.objects.get("Deployment");
-  assertEquals(at(workload, "spec.replicas"), 3);
-  assertEquals(at(workload, "spec.strategy.rollingUpdate"), {
-    maxUnavailable: 0,
-    maxSurge: 1,
-  });
-  const budget = pod.objects.get("PodDisruptionBudget");
-  assertEquals(at(budget, "spec.maxUnavailable"), 1);
-  assertEquals(
-    at(budget, "spec.selector.matchLabels"),
-    at(workload, "spec.selector.matchLabels"),
+  const shared = pods.filter(({ service, objects }) =>
+    service !== "ratelimit" && objects.has("Deployment")
   );
-  const mounts = toList(at(pod.containers, "tasks.volumeMounts"), "mounts");
-  assertEquals(mounts, [{ name: "tmp", mountPath: "/tmp" }]);
-  const set = Object.fromEntries(pod.containers.flatMap(readVariables));
-  assertEquals([set.STORE, set.DATA_DIR], ["postgres", "/tmp/data"]);
-  // From Secrets, so their values are not shown.
-  for (const name of ["DATABASE_URL", "MASTER_KEYS"]) {
-    assert(name in set && set[name] === undefined, name);
+  assertEquals(shared.map(({ service }) => service), ["tasks", "relayer"]);
+  for (const { service, objects, containers } of shared) {
+    const workload = objects.get("Deployment");
+    assertEquals(at(workload, "spec.replicas"), 3);
+    assertEquals(at(workload, "spec.strategy.rollingUpdate"), {
+      maxUnavailable: 0,
+      maxSurge: 1,
+    });
+    const budget = objects.get("PodDisruptionBudget");
+    assertEquals(at(budget, "spec.maxUnavailable"), 1);
+    assertEquals(
+      at(budget, "spec.selector.matchLabels"),
+      at(workload, "spec.selector.matchLabels"),
+    );
+    const mounts = toList(at(containers, `${service}.volumeMounts`), "mounts");
+    assertEquals(mounts, [{ name: "tmp", mountPath: "/tmp" }]);
+    const set = Object.fromEntries(containers.flatMap(readVariables));
+    assertEquals([set.STORE, set.DATA_DIR], ["postgres", "/tmp/data"]);
+    // From Secrets, so their values are not shown.
+    for (const name of ["DATABASE_URL", "MASTER_KEYS"]) {
+      assert(name in set && set[name] === undefined, name);
+    }
+    // It answers for longer than the kubelet needs to find that it does not want
+    // requests.
+    const probe = at(containers, `${service}.readinessProbe`);
+    const noticedMs = 1_000 * Number(at(probe, "periodSeconds")) *
+      Number(at(probe, "failureThreshold"));
+    assert(durationMs(set.SHUTDOWN_DRAIN_DELAY) > noticedMs);
+    // One pod would gain nothing by it.
+    const alone = pods.find((pod) => pod.service === service);
+    const variables = alone?.containers.flatMap(readVariables) ?? [];
+    assert(variables.every(([name]) => name !== "SHUTDOWN_DRAIN_DELAY"));
   }
-  // It answers for longer than the kubelet needs to find that it does not want
-  // requests.
-  const probe = at(pod.containers, "tasks.readinessProbe");
-  const noticedMs = 1_000 * Number(at(probe, "periodSeconds")) *
-    Number(at(probe, "failureThreshold"));
-  assert(durationMs(set.SHUTDOWN_DRAIN_DELAY) > noticedMs);
-  // One pod would gain nothing by it.
-  const [alone] = pods.filter(({ service }) => service === "tasks");
-  const variables = alone?.containers.flatMap(readVariables) ?? [];
-  assert(variables.every(([name]) => name !== "SHUTDOWN_DRAIN_DELAY"));
 });
 
 Deno.test("settings that gateways are said to pass are there, but for the one that is said to be none", async () => {

@@ -69,7 +69,7 @@ const ALL_VALUES = {
   keyserver: { enabled: true, makeKey: true },
 };
 
-/** Values for several pods of tasks, whose number is an autoscaler's. */
+/** Values for several pods, whose number is an autoscaler's or is given. */
 const SHARED_VALUES = {
   tasks: {
     enabled: true,
@@ -84,11 +84,22 @@ const SHARED_VALUES = {
       MASTER_KEYS: { name: "tercet-tasks", key: "MASTER_KEYS" },
     },
   },
+  relayer: {
+    enabled: true,
+    store: "postgres",
+    replicas: 3,
+    secretEnv: {
+      DATABASE_URL: { name: "tercet-relayer", key: "DATABASE_URL" },
+      MASTER_KEYS: { name: "tercet-relayer", key: "MASTER_KEYS" },
+    },
+  },
 };
 
-/** Values that make tasks run on PostgreSQL, but for the keys. */
-const KEYLESS = "tasks.enabled=true,tasks.store=postgres," +
-  "tasks.env.DATABASE_URL=postgres://tasks@db/tasks";
+/** Values that make a service run on PostgreSQL, but for the keys. */
+function keyless(service: string): string {
+  return `${service}.enabled=true,${service}.store=postgres,` +
+    `${service}.env.DATABASE_URL=postgres://${service}@db/${service}`;
+}
 
 /** Values that are refused, one fault each, with a part of what is said. */
 const REFUSED: readonly (readonly [value: string, reason: string])[] = [
@@ -107,7 +118,10 @@ const REFUSED: readonly (readonly [value: string, reason: string])[] = [
     "does not match pattern",
   ],
   ["tasks.enabled=true,tasks.store=postgres", "without a database"],
-  [KEYLESS, "master key of its own"],
+  [keyless("tasks"), "master key of its own"],
+  ["relayer.replicas=2", "replicas"],
+  ["relayer.enabled=true,relayer.store=postgres", "relayer on PostgreSQL"],
+  [keyless("relayer"), "master key of its own"],
 ];
 
 Deno.test({

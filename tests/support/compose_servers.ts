@@ -1,7 +1,6 @@
 /**
- * Starts the PostgreSQL servers of `deploy/compose/tasks_on_postgresql.yaml` as
- * processes: with the script, the arguments and the environment of the file.
- * Only addresses and folders differ, which containers would keep apart.
+ * Starts the PostgreSQL servers of a file in `deploy/compose` as processes: with
+ * the script, the arguments and the environment of the file. Only addresses and folders differ, which containers would keep apart.
  *
  * @module
  */
@@ -23,8 +22,14 @@ import { ProcessOutput } from "./process_output.ts";
 import { freePort } from "./redis_server.ts";
 import { waitUntil } from "./wait_until.ts";
 
-/** The file, within the project. */
-export const COMPOSE_FILE = "deploy/compose/tasks_on_postgresql.yaml";
+/** The files of services on PostgreSQL, within the project. */
+export const COMPOSE_FILES = {
+  tasks: "deploy/compose/tasks_on_postgresql.yaml",
+  relayer: "deploy/compose/relayer_on_postgresql.yaml",
+} as const;
+
+/** A service that several instances can run of. */
+export type ClusterService = keyof typeof COMPOSE_FILES;
 
 /** A server of the file. */
 export type ServerName = "postgres1" | "postgres2";
@@ -32,6 +37,7 @@ export type ServerName = "postgres1" | "postgres2";
 /** The variables that a user has to set. */
 export const GIVEN: Readonly<Record<string, string>> = {
   TASKS_PASSWORD: 'it\'s a "secret"',
+  RELAYER_PASSWORD: 'it\'s a "secret"',
   REPLICATION_PASSWORD: "re'pl",
   MASTER_KEYS: btoa("0123456789abcdef0123456789abcdef"),
   ACCOUNTS_TOKEN: "a-token-of-24-characters",
@@ -76,20 +82,22 @@ export function environmentOf(
 export class ComposeServers implements AsyncDisposable {
   /** The port of both. */
   readonly port: number = freePort();
-  readonly #services: Tree;
+  /** The services of the file. */
+  readonly services: Tree;
   readonly #folder: ServerFolder;
   readonly #running = new Map<ServerName, Running>();
 
   private constructor(services: Tree, folder: ServerFolder) {
-    this.#services = services;
+    this.services = services;
     this.#folder = folder;
   }
 
-  /** Reads the file; nothing runs yet. */
-  static async make(): Promise<ComposeServers> {
-    const { services } = await readTree(COMPOSE_FILE);
+  /** Reads the file of a service; nothing runs yet. */
+  static async make(service: ClusterService): Promise<ComposeServers> {
+    const file = COMPOSE_FILES[service];
+    const { services } = await readTree(file);
     const folder = await ServerFolder.make("compose_servers_");
-    return new ComposeServers(toTree(services, COMPOSE_FILE), folder);
+    return new ComposeServers(toTree(services, file), folder);
   }
 
   /** Both servers in a URL. */
@@ -202,12 +210,13 @@ export class ComposeServers implements AsyncDisposable {
     text: string,
   ): Promise<readonly R[]> {
     const host = { host: ADDRESSES[name], port: this.port };
+    const { ROLE: role = "", ROLE_PASSWORD: password = "" } = this.#environment(
+      name,
+    );
     const { session } = await openSession(host, {
       connection: {
         hosts: [host],
-        database: "tasks",
-        user: "tasks",
-        password: GIVEN.TASKS_PASSWORD!,
+        ...{ database: role, user: role, password },
         applicationName: "test",
       },
       prepare: true,
@@ -231,7 +240,7 @@ export class ComposeServers implements AsyncDisposable {
   }
 
   #service(name: ServerName): Tree {
-    return toTree(this.#services[name], name);
+    return toTree(this.services[name], name);
   }
 
   #environment(

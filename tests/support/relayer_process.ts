@@ -116,11 +116,16 @@ async function runOnData(
 /**
  * Creates an account for a new key with the relayer's command, as
  * `relayer account create` does.
+ *
+ * @param run runs the command; in this process by default
  */
-export async function createAccount(dataDir: string): Promise<RelayerAccount> {
+export async function createAccount(
+  dataDir: string,
+  run: (options: DataServiceOptions) => Promise<ServiceRun> = runRelayerCommand,
+): Promise<RelayerAccount> {
   const pair = await generateDelegateKey();
   const publicKey = pair.publicKey.toHex();
-  const { code, stdout: text, stderr } = await runRelayerCommand({
+  const { code, stdout: text, stderr } = await run({
     dataDir,
     args: ["account", "create", "--public-key", publicKey, "--json"],
   });

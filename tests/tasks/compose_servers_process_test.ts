@@ -7,7 +7,7 @@ serviceTest(["postgres"], {
   name:
     "the servers of the compose file confirm each other's commits, change places, and are never two primaries",
   async fn() {
-    await using servers = await ComposeServers.make();
+    await using servers = await ComposeServers.make("tasks");
     await servers.start("postgres2");
     await servers.start("postgres1");
     await servers.healthy("postgres1");

@@ -6,6 +6,7 @@
 
 import type { Clock } from "../../shared/clock.ts";
 import type { FairTurns } from "../../shared/fair_turns.ts";
+import type { ReadinessReport } from "../../shared/http/readiness.ts";
 import type { Network } from "../../shared/ip_network.ts";
 import type { Logger } from "../../shared/logger.ts";
 import type { HttpMetrics } from "../../shared/metrics/http_metrics.ts";
@@ -145,6 +146,10 @@ export interface RelayerParts {
   readonly isRateLimitDisabled: boolean;
   /** Whether writes are expected to reach the disk now. */
   readonly isWriteReady: boolean;
+  /** Checks what this relayer needs to answer requests, by the names of parts. */
+  readonly readiness: () => Promise<ReadinessReport>;
+  /** Whether this relayer is about to stop, so that others are to be asked. */
+  readonly isStopping: () => boolean;
   /** Tells whether the embedder makes vectors. */
   readonly embedderState: () => EmbedderState;
   /**

@@ -5,13 +5,22 @@
  */
 
 import type { Clock } from "../../shared/clock.ts";
+import { DatabaseMetrics } from "../../shared/metrics/database_metrics.ts";
 import { HttpMetrics } from "../../shared/metrics/http_metrics.ts";
+import {
+  addInstances,
+  type KnownInstances,
+} from "../../shared/metrics/instance_metrics.ts";
 import { addProcessMetrics } from "../../shared/metrics/process_metrics.ts";
 import { MetricRegistry } from "../../shared/metrics/registry.ts";
 import { settle } from "../../shared/settled.ts";
 import type { Part } from "../../shared/stopper.ts";
 import type { QuestionCounts } from "../embed/question_vectors.ts";
 import type { RenewalProgress } from "../recall/entry_renewal.ts";
+import type {
+  DatabaseListeners,
+  RelayerDatabaseHealth,
+} from "../store/postgres/postgres_store.ts";
 import type { RelayerStore } from "../store/store.ts";
 import { JobMetrics, PartnerMetrics } from "./metered_parts.ts";
 
@@ -41,6 +50,8 @@ interface RelayerGauges {
   readonly questions: () => QuestionCounts | undefined;
   /** Whether writes are expected to reach the disk now. */
   readonly isWriteReady: () => boolean;
+  /** Knows the relayers that share the store; undefined before it is open. */
+  readonly instances: () => KnownInstances | undefined;
 }
 
 /** All metric families of the relayer. */
@@ -51,6 +62,8 @@ export class RelayerMetrics {
   readonly jobs: JobMetrics;
   /** Calls of models and of the blob store. */
   readonly partners: PartnerMetrics;
+  /** The database of the store, where it has a server. */
+  readonly database: DatabaseMetrics<RelayerDatabaseHealth>;
   /** Measures the lag of the event loop while the service runs. */
   readonly watch: Part;
   /** The registry of the families. */
@@ -121,11 +134,36 @@ export class RelayerMetrics {
       labels: [],
       read: () => [{ labels: {}, value: gauges.isWriteReady() ? 1 : 0 }],
     });
+    this.database = new DatabaseMetrics(registry, "relayer");
+    this.database.gauges({
+      name: "leased_jobs",
+      help: "Jobs under way, of the 10,000 that are due first, by who does " +
+        "them: this instance or others.",
+      labels: ["holder"],
+    }, ({ leasedJobs }) => {
+      const { id } = gauges.instances() ?? {};
+      const counts = { own: 0, others: 0 };
+      for (const [holder, jobs] of leasedJobs) {
+        counts[holder === id ? "own" : "others"] += jobs;
+      }
+      return Object.entries(counts)
+        .map(([holder, value]) => ({ labels: { holder }, value }));
+    });
+    addInstances(registry, {
+      service: "relayer",
+      instances: gauges.instances,
+    });
     this.http = new HttpMetrics(registry, "relayer");
     this.jobs = new JobMetrics(registry, clock);
     this.partners = new PartnerMetrics(registry, clock);
     this.watch = addProcessMetrics(registry, clock);
   }
+
+  /** What a store on PostgreSQL tells of its database. */
+  readonly ofDatabase: DatabaseListeners = {
+    onHealth: (health) => this.database.note(health),
+    onCall: (call) => this.database.noteCall(call),
+  };
 
   /**
    * Reads the number of memories; the last value stays when the store fails.

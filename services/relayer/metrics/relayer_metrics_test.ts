@@ -4,6 +4,17 @@ import type { BlobStore } from "../blobs/blob_store.ts";
 import type { Change, CommitOutcome, RelayerStore } from "../store/store.ts";
 import { RelayerMetrics } from "./relayer_metrics.ts";
 
+/** This relayer among two. */
+const INSTANCES = {
+  id: "boot_1",
+  members: ["boot_1", "boot_2"],
+  duties: [
+    { name: "sweep", holder: "boot_1" },
+    { name: "renew", holder: "boot_2" },
+  ],
+  isFenced: false,
+};
+
 function open(): {
   readonly clock: FakeClock;
   readonly metrics: RelayerMetrics;
@@ -16,6 +27,7 @@ function open(): {
     }),
     questions: () => ({ kept: 4, shared: 1, asked: 6 }),
     isWriteReady: () => true,
+    instances: () => INSTANCES,
   });
   return { clock, metrics };
 }
@@ -62,6 +74,37 @@ Deno.test("RelayerMetrics tells memories and whether writes would be kept", asyn
   assertEquals(findLines(metrics, "relayer_write_ready "), [
     "relayer_write_ready 1",
   ]);
+});
+
+Deno.test("RelayerMetrics tells members, duties, jobs under way and calls of a shared database", () => {
+  const { metrics } = open();
+  assertEquals(findLines(metrics, "relayer_database_calls"), []);
+  const { onHealth, onCall } = metrics.ofDatabase;
+  onHealth?.({
+    ...{ oldestTransactionSeconds: 1, horizonTransactions: 2, tables: [] },
+    standbys: { synchronous: 1, asynchronous: 0 },
+    standbyLagBytes: 0,
+    leasedJobs: new Map([["boot_1", 2], ["boot_2", 3], ["boot_0", 1]]),
+  });
+  onCall?.({ outcome: "ok", waitedMs: 500, tookMs: 2_000 });
+  onCall?.({ outcome: "failed", waitedMs: 500, tookMs: 0 });
+  const starts = ["instance", "leased_jobs", "database_calls"]
+    .flatMap((start) => findLines(metrics, `relayer_${start}`));
+  assertEquals(starts, [
+    "relayer_instances 2",
+    "relayer_instance_fenced 0",
+    'relayer_instance_duty{duty="sweep"} 1',
+    'relayer_instance_duty{duty="renew"} 0',
+    'relayer_leased_jobs{holder="own"} 2',
+    'relayer_leased_jobs{holder="others"} 4',
+    'relayer_database_calls_total{outcome="ok"} 1',
+    'relayer_database_calls_total{outcome="failed"} 1',
+  ]);
+  assertEquals(findLines(metrics, "relayer_database_wait_seconds_sum"), [
+    "relayer_database_wait_seconds_sum 1",
+  ]);
+  onHealth?.(undefined);
+  assertEquals(findLines(metrics, "relayer_leased_jobs"), []);
 });
 
 Deno.test("JobMetrics.metered() counts jobs and how long they took, and commits by outcome", async () => {

@@ -35,6 +35,9 @@ export abstract class DatabaseStore<
     };
   }
 
+  /** Checks the connections that the store writes with. */
+  abstract readonly check: InstanceStore<Notice>["check"];
+
   /** Notes that an instance lives. */
   readonly beat: InstanceStore<Notice>["beat"] = (beat) =>
     this.use(({ database }) => database.members.beat(beat));

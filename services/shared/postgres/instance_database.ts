@@ -12,7 +12,7 @@ import type { DatabaseConnection } from "./connection.ts";
 import { MemberRow } from "./member_row.ts";
 import { migrate, type MigrationPlan } from "./migrations.ts";
 import { Notifications } from "./notifications.ts";
-import { openPool, type Pool } from "./pool.ts";
+import { type DatabaseCall, openPool, type Pool } from "./pool.ts";
 import { ReplicationWatch } from "./replication.ts";
 import { LONG_MS, schemaSettings } from "./schema.ts";
 import { ServerWatch } from "./server_watch.ts";
@@ -49,6 +49,12 @@ export interface DatabaseOptions {
    * @default {6}
    */
   readonly connections?: number;
+  /**
+   * Is told of each statement and transaction that has ended.
+   *
+   * @default no listener
+   */
+  readonly onCall?: ((call: DatabaseCall) => void) | undefined;
 }
 
 /** The way to a schema. */
@@ -219,9 +225,9 @@ function openSchemaPool(
     readonly watch: ServerWatch;
   },
 ): Pool {
-  const { connection, schema, clock, logger, prepare } = options;
+  const { connection, schema, clock, logger, prepare, onCall } = options;
   return openPool({
-    ...{ connection, clock, logger, watch },
+    ...{ connection, clock, logger, watch, onCall },
     ...(prepare === undefined ? {} : { prepare }),
     ...of,
     settings: {

@@ -6,11 +6,12 @@
  * @module
  */
 
-import type { Clock, Timer } from "../clock.ts";
+import { type Clock, steadyClock, type Timer } from "../clock.ts";
 import { type Logger, RateLimitedLog } from "../logger.ts";
 import { describeError } from "../settled.ts";
 import { StoreFailedError } from "../store_failed.ts";
 import type { DatabaseConnection } from "./connection.ts";
+import { judgeFailure, sqlState } from "./failure.ts";
 import { openPrimary } from "./primary.ts";
 import type { ServerWatch } from "./server_watch.ts";
 import type { QueryOptions, Rows, Runner, Session } from "./session.ts";
@@ -38,6 +39,19 @@ export interface Pool extends Runner {
   batch(statements: readonly Statement[]): Promise<readonly Rows[]>;
   /** Waits for what is under way, refuses the rest and closes. */
   close(): Promise<void>;
+}
+
+/** A statement or transaction that has ended. */
+export interface DatabaseCall {
+  /**
+   * `refused` when the database or the caller gave it up for what the rows are;
+   * `failed` when the connection or the server did not do it.
+   */
+  readonly outcome: "ok" | "refused" | "failed";
+  /** Milliseconds that it waited for a connection. */
+  readonly waitedMs: number;
+  /** Milliseconds that it took then. */
+  readonly tookMs: number;
 }
 
 /** Options of {@linkcode openPool}. */
@@ -73,6 +87,12 @@ export interface PoolOptions {
    * @default {{}}
    */
   readonly settings?: Readonly<Record<string, string>>;
+  /**
+   * Is told of each statement and transaction that has ended.
+   *
+   * @default no listener
+   */
+  readonly onCall?: ((call: DatabaseCall) => void) | undefined;
 }
 
 /** Opens no connection yet; the first statement does. */
@@ -125,6 +145,7 @@ class SessionPool implements Pool {
   readonly #stop = new AbortController();
   /** The wait after a connection that could not be opened. */
   #backOff: Timer | undefined;
+  readonly #steady: Clock;
   #failures = 0;
 
   constructor(options: PoolOptions) {
@@ -132,6 +153,7 @@ class SessionPool implements Pool {
     this.#max = options.max ?? 6;
     this.#isPrepared = options.prepare ?? true;
     this.#log = new RateLimitedLog(options.logger, options.clock);
+    this.#steady = steadyClock(options.clock);
   }
 
   query<R extends object>(
@@ -207,11 +229,46 @@ class SessionPool implements Pool {
       );
     }
     const { promise, resolve, reject } = Promise.withResolvers<T>();
+    const measured = this.#measured(work);
     const start = (session: Session): Promise<void> =>
-      work(session).then(resolve, reject);
-    this.#waiting.push({ isAlone, start, refuse: reject });
+      measured.run(session).then(resolve, reject);
+    const refuse = (error: unknown): void => {
+      measured.fail(error);
+      reject(error);
+    };
+    this.#waiting.push({ isAlone, start, refuse });
     this.#pump();
     return promise;
+  }
+
+  /** Work whose end is told to the listener for calls, if there is one. */
+  #measured<T>(work: (session: Session) => Promise<T>): {
+    readonly run: (session: Session) => Promise<T>;
+    readonly fail: (error: unknown) => void;
+  } {
+    const { onCall } = this.#options;
+    if (onCall === undefined) return { run: work, fail() {} };
+    const askedMs = this.#steady.nowMs();
+    let begunMs: number | undefined;
+    const end = (outcome: DatabaseCall["outcome"]): void => {
+      const nowMs = this.#steady.nowMs();
+      const fromMs = begunMs ?? nowMs;
+      onCall({ outcome, waitedMs: fromMs - askedMs, tookMs: nowMs - fromMs });
+    };
+    return {
+      run: async (session) => {
+        begunMs = this.#steady.nowMs();
+        try {
+          const answer = await work(session);
+          end("ok");
+          return answer;
+        } catch (error) {
+          end(hasFailed(error) ? "failed" : "refused");
+          throw error;
+        }
+      },
+      fail: () => end("failed"),
+    };
   }
 
   /** Starts what waits, in order, as far as there are connections for it. */
@@ -294,4 +351,10 @@ class SessionPool implements Pool {
       for (const job of this.#waiting.splice(0)) job.refuse(error);
     }
   }
+}
+
+/** Whether an error is one of the connection or of the server. */
+function hasFailed(error: unknown): boolean {
+  if (error instanceof StoreFailedError) return true;
+  return sqlState(error) !== undefined && judgeFailure(error) !== "refused";
 }

@@ -22,10 +22,10 @@ import type { Part } from "../../shared/stopper.ts";
 import type { Logger } from "../../shared/logger.ts";
 import type { PushOutcome } from "../delivery/push_answer.ts";
 import type { PushCaller } from "../delivery/push_call.ts";
-import type { Instances } from "../../shared/instances.ts";
 import type { Store } from "../store/store.ts";
-import type { DatabaseHealth } from "../store/postgres/database_health.ts";
-import { DatabaseMetrics } from "./database_metrics.ts";
+import type { TasksDatabaseHealth } from "../store/postgres/database_health.ts";
+import type { DatabaseCall } from "../../shared/postgres/pool.ts";
+import { TasksDatabaseMetrics } from "./database_metrics.ts";
 import { QueueMetrics } from "./queue_metrics.ts";
 import { TaskMetrics, TenantLabels, WaitMetrics } from "./tenant_metrics.ts";
 
@@ -54,7 +54,7 @@ export class TasksMetrics {
   /** Commits of the store. */
   readonly store: StoreMetrics;
   /** The database of the store, where it has a server. */
-  readonly database: DatabaseMetrics;
+  readonly database: TasksDatabaseMetrics;
   /** Measures the lag of the event loop while the service runs. */
   readonly watch: Part;
 
@@ -71,7 +71,7 @@ export class TasksMetrics {
     this.tasks = new TaskMetrics(registry, tenants);
     this.waits = new WaitMetrics(registry, tenants);
     this.store = new StoreMetrics(registry);
-    this.database = new DatabaseMetrics(registry);
+    this.database = new TasksDatabaseMetrics(registry);
     this.http = new HttpMetrics(registry, "tasks");
     this.watch = addProcessMetrics(registry, clock);
   }
@@ -82,8 +82,9 @@ export class TasksMetrics {
       this.waits.noteCommit(tenantId, waitedMs),
     onGroup: (group: CommittedGroup): void => this.store.noteGroup(group),
     onRefused: (): void => this.store.noteBusy(),
-    onHealth: (health: DatabaseHealth | undefined): void =>
+    onHealth: (health: TasksDatabaseHealth | undefined): void =>
       this.database.note(health),
+    onCall: (call: DatabaseCall): void => this.database.noteCall(call),
   };
 
   /** What the public port tells of its requests. */
@@ -240,28 +241,6 @@ export function addCallsInFlight(
     help: "Calls of push workers and callbacks that are under way.",
     labels: [],
     read: () => [{ labels: {}, value: inFlight() }],
-  });
-}
-
-/** Adds how many instances share the store, and whether this one may act. */
-export function addInstances(
-  registry: MetricRegistry,
-  instances: Pick<Instances, "members" | "isFenced">,
-): void {
-  registry.read({
-    kind: "gauge",
-    name: "tasks_instances",
-    help: "Instances of the service that live, as this one knows.",
-    labels: [],
-    read: () => [{ labels: {}, value: instances.members.length }],
-  });
-  registry.read({
-    kind: "gauge",
-    name: "tasks_instance_fenced",
-    help: "1 while the store has not answered this instance for so long that " +
-      "it pauses and others take over.",
-    labels: [],
-    read: () => [{ labels: {}, value: instances.isFenced ? 1 : 0 }],
   });
 }
 

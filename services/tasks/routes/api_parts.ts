@@ -10,6 +10,7 @@ import type { Engine } from "../engine/engine.ts";
 import type { Vault } from "../engine/vault.ts";
 import type { Cursors } from "../http/page.ts";
 import type { PlanBook } from "../engine/plan_book.ts";
+import type { ReadinessReport } from "../../shared/http/readiness.ts";
 
 /** The parts that are made once and shared by all handlers. */
 export interface ApiParts {
@@ -33,7 +34,7 @@ export interface ApiParts {
   /** The rules for creating tenants. */
   readonly accounts: AccountRules;
   /** Checks whether the service is ready, by the name of each checked part. */
-  readonly readiness: () => Promise<Readonly<Record<string, Readiness>>>;
+  readonly readiness: () => Promise<ReadinessReport>;
   /** Whether this instance is about to stop, so that others are to be asked. */
   readonly isStopping: () => boolean;
   /**
@@ -66,12 +67,4 @@ interface AccountRules {
   readonly liveInstances?: () => number;
   /** The host whose subdomains are the tenants, without a port. */
   readonly serviceHost: string;
-}
-
-/** The state of one part that the service needs. */
-export interface Readiness {
-  /** Whether the part works. */
-  readonly isReady: boolean;
-  /** What is wrong, or what the operator should know. */
-  readonly detail?: string;
 }

@@ -75,14 +75,6 @@ export interface Store
   stop(): Promise<void>;
 
   /**
-   * Resolves when the store can be read and, as far as is known, written; with
-   * what the operator should know about it, if there is something.
-   *
-   * @throws {StoreFailedError} when it cannot
-   */
-  check(): Promise<string | undefined>;
-
-  /**
    * Applies transactions, each as a whole or not at all, and answers once all
    * of them are durable. Transactions of the same tenant are applied in the
    * order given, also across commits; those of different tenants in any order,

@@ -13,11 +13,17 @@ ratelimit:
     RUNTIME_IGNOREDOTFILES: "true"
     RUNTIME_WATCH_ROOT: "false"
     USE_PULLMETRICS: "true"
-tasks:
+{{- range $name := list "tasks" "relayer" }}
+{{ $name }}:
+  {{- if eq $name "tasks" }}
   ports: { http: 8070, metrics: 9091 }
-  ready: /readyz
   live: /healthz
-  {{- if include "tercet.isShared" (list "tasks" .Values.tasks) }}
+  {{- else }}
+  ports: { http: 8000, metrics: 9092 }
+  live: /version
+  {{- end }}
+  ready: /readyz
+  {{- if include "tercet.isShared" (list $name (index $.Values $name)) }}
   kind: Deployment
   env:
     STORE: postgres
@@ -32,20 +38,15 @@ tasks:
     DATA_DIR: /var/lib/tercet/data
     METRICS_HOST: 0.0.0.0
   {{- end }}
-relayer:
-  kind: StatefulSet
-  ports: { http: 8000, metrics: 9092 }
-  ready: /health
-  live: /version
-  env: &data
-    DATA_DIR: /var/lib/tercet/data
-    METRICS_HOST: 0.0.0.0
+{{- end }}
 keyserver:
   kind: StatefulSet
   ports: { http: 8100, metrics: 9093 }
   ready: /health
   live: /health
-  env: *data
+  env:
+    DATA_DIR: /var/lib/tercet/data
+    METRICS_HOST: 0.0.0.0
 {{- end }}
 
 {{- define "tercet.fullname" -}}
@@ -69,17 +70,18 @@ app.kubernetes.io/component: {{ index . 1 }}
 
 {{/* Whether pods of a service, by name and values, share a database. */}}
 {{- define "tercet.isShared" -}}
-{{- if and (eq (index . 0) "tasks") (eq (index . 1).store "postgres") }}yes{{ end }}
+{{- if eq ((index . 1).store | default "sqlite") "postgres" }}yes{{ end }}
 {{- end }}
 
-{{/* Fails unless pods of tasks, by its values, find the database and one key. */}}
+{{/* Fails unless pods of a service, by name and values, find the database and one key. */}}
 {{- define "tercet.demandDatabase" -}}
-{{- $set := merge (dict) .env .secretEnv }}
+{{- $name := index . 0 }}
+{{- $set := merge (dict) (index . 1).env (index . 1).secretEnv }}
 {{- if not (or (get $set "DATABASE_URL") (get $set "PGHOST")) }}
-{{- fail "Cannot run tasks on PostgreSQL without a database: name the Secret with its URL in tasks.secretEnv (DATABASE_URL)" }}
+{{- fail (printf "Cannot run %s on PostgreSQL without a database: name the Secret with its URL in %s.secretEnv (DATABASE_URL)" $name $name) }}
 {{- end }}
-{{- if not (or (get $set "MASTER_KEYS") (get $set "MASTER_KEYS_FILE")) }}
-{{- fail "Cannot run tasks on PostgreSQL while each pod makes a master key of its own: name the Secret with one in tasks.secretEnv (MASTER_KEYS)" }}
+{{- if not (or (get $set "MASTER_KEYS") (and (eq $name "tasks") (get $set "MASTER_KEYS_FILE"))) }}
+{{- fail (printf "Cannot run %s on PostgreSQL while each pod makes a master key of its own: name the Secret with one in %s.secretEnv (MASTER_KEYS)" $name $name) }}
 {{- end }}
 {{- end }}
 

@@ -19,7 +19,7 @@ guards it. Each takes a list of the chart's root and the service's name.
 {{- end }}
 {{- if include "tercet.isShared" (list $name $values) }}
 {{- $replicas = $values.replicas }}
-{{- include "tercet.demandDatabase" $values }}
+{{- include "tercet.demandDatabase" (list $name $values) }}
 {{- end }}
 {{- if and (eq $name "ratelimit") (include "tercet.ownRules" $values) }}
 apiVersion: v1

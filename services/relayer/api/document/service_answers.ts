@@ -85,6 +85,24 @@ const CONTRACT = {
   }),
 };
 
+const READINESS_CHECKS = part(
+  said("What the relayer needs, by name", {
+    type: "object",
+    additionalProperties: {
+      type: "object",
+      properties: {
+        ready: { type: "boolean", description: "Whether it does its work" },
+        detail: {
+          type: "string",
+          description: "What is wrong with it, or odd",
+        },
+      },
+      required: ["ready"],
+    },
+  }),
+  { store: { ready: true } },
+);
+
 /** The answers by the names of their schemas. */
 const ANSWERS = {
   Who: view("The account that a key speaks for", {
@@ -206,6 +224,10 @@ const ANSWERS = {
       }),
       reason: maybe(text("Why none are made")),
     })),
+  }),
+  Ready: view("That the relayer takes requests", {
+    status: only("Always so; else `error` says what is not ready", "ready"),
+    checks: READINESS_CHECKS,
   }),
   Config: view("What clients need to know of the deployment", {
     packageId: text(PACKAGE_ID, OWNER_SAMPLE),

@@ -6,6 +6,11 @@
  */
 
 import { toClientGroup } from "../../../shared/http/client_address.ts";
+import {
+  ReadinessCheck,
+  type ReadinessReport,
+  storeReadiness,
+} from "../../../shared/http/readiness.ts";
 import { quote } from "../../../shared/quote.ts";
 import { normalizeLedgerId } from "../../ledger/ledger_id.ts";
 import { type JsonView, ok, refused, unavailable } from "../answer.ts";
@@ -13,6 +18,8 @@ import { shape } from "../../../shared/schema/schema.ts";
 import { part } from "../document/answer_parts.ts";
 import { serviceAnswer } from "../document/service_answers.ts";
 import { jsonRpcAnswer } from "../json_body.ts";
+import type { StorageWatch } from "../../store/storage_watch.ts";
+import type { RelayerStore } from "../../store/store.ts";
 import type { RelayerParts } from "../parts.ts";
 import { MAX_SMALL_BODY_BYTES, type OpenRoute, type Route } from "../route.ts";
 
@@ -104,6 +111,7 @@ export function serviceRoutes(parts: RelayerParts): readonly OpenRoute[] {
         });
       },
     },
+    readinessRoute(parts),
     {
       access: "open",
       method: "GET",
@@ -141,6 +149,57 @@ export function serviceRoutes(parts: RelayerParts): readonly OpenRoute[] {
         }),
     },
   ];
+}
+
+/** The parts that readiness depends on. */
+interface NeededParts
+  extends Omit<Parameters<typeof storeReadiness>[0], "store"> {
+  /** Must be readable and writable. */
+  readonly store: Pick<RelayerStore, "check" | "hasOwnTime">;
+  /** Knows whether writes have reached the disk of this machine. */
+  readonly storage: Pick<StorageWatch, "isReady">;
+}
+
+/** Checks what this relayer needs, for a balancer that asks. */
+export async function askReadiness(
+  needed: NeededParts,
+): Promise<ReadinessReport> {
+  const report = await storeReadiness(needed);
+  const { store, storage } = needed;
+  // A database is asked itself. With a full disk, this machine still recalls.
+  return store.hasOwnTime || storage.isReady || !report.store?.isReady
+    ? report
+    : { ...report, store: { isReady: true, detail: "writes to it fail" } };
+}
+
+/** Tells a balancer whether to send requests here. */
+function readinessRoute(
+  { readiness, isStopping, settled, clock }: RelayerParts,
+): OpenRoute {
+  const check = new ReadinessCheck({ ask: readiness, isStopping, clock });
+  return {
+    access: "open",
+    method: "GET",
+    path: "/readyz",
+    words: {
+      id: "getReadiness",
+      tag: "service",
+      summary: "Check that the relayer takes requests",
+      answer: serviceAnswer("Ready"),
+      means: "It does",
+      others: { 503: "It does not, or is stopping; `error` says why" },
+    },
+    async answer() {
+      await settled;
+      const { checks, fault } = await check.answer();
+      if (fault === undefined) return ok({ status: "ready", checks });
+      const why = Object.values(checks)
+        .flatMap(({ ready, detail = "" }) => ready ? [] : [detail]);
+      return refused(503, `${fault}: ${why.join("; ")}`, {
+        retryAfterMs: 2_000,
+      });
+    },
+  };
 }
 
 /** What `/config` tells of key servers; released clients do not read it. */

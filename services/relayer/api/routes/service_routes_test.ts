@@ -1,7 +1,10 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
+import { RecordingLogger } from "../../../../tests/support/recording_logger.ts";
+import type { ReadinessReport } from "../../../shared/http/readiness.ts";
 import { addressGroup } from "../../../shared/ip_network.ts";
 import { ANN } from "../testing/test_parts.ts";
 import { openTestRelayer } from "../testing/test_relayer.ts";
+import { askReadiness } from "./service_routes.ts";
 
 Deno.test("GET /version tells what released clients check", async () => {
   const { call } = openTestRelayer({ buildCommit: "abc123" });
@@ -51,6 +54,49 @@ Deno.test("GET /health tells the contract and whether writes are taken", async (
     write_ready: false,
     embedder: { state: "ready" },
   });
+});
+
+Deno.test("GET /readyz tells what is not ready, and at once that the relayer stops", async () => {
+  let report: ReadinessReport = { store: { isReady: true, detail: "alone" } };
+  let isStopping = false;
+  const { call, clock } = openTestRelayer({
+    readiness: () => Promise.resolve(report),
+    isStopping: () => isStopping,
+  });
+  const ask = async () => {
+    const { status, json } = await call("GET", "/readyz", { as: "nobody" });
+    return { status, json };
+  };
+  const store = { ready: true, detail: "alone" };
+  const ready = { status: 200, json: { status: "ready", checks: { store } } };
+  assertEquals(await ask(), ready);
+  report = { store: { isReady: false, detail: "gone" } };
+  clock.advance(1_000);
+  assertEquals(await ask(), {
+    status: 503,
+    json: { error: "Cannot serve: store not ready: gone" },
+  });
+  report = { store: { isReady: true, detail: "alone" } };
+  clock.advance(1_000);
+  assertEquals(await ask(), ready);
+  isStopping = true;
+  assertEquals((await ask()).status, 503);
+});
+
+Deno.test("askReadiness() is ready on a disk that takes no writes, and says so", async () => {
+  const logger = new RecordingLogger();
+  const needed = {
+    store: { check: () => Promise.resolve(undefined), hasOwnTime: false },
+    instances: { mayAct: () => Promise.resolve(true) },
+    storage: { isReady: false },
+    logger,
+  };
+  assertEquals(await askReadiness(needed), {
+    store: { isReady: true, detail: "writes to it fail" },
+  });
+  const shared = { ...needed.store, hasOwnTime: true };
+  const database = await askReadiness({ ...needed, store: shared });
+  assertEquals(database, { store: { isReady: true } });
 });
 
 Deno.test("GET /health answers when the memories that a start reads are there", async () => {

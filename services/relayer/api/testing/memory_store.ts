@@ -57,6 +57,10 @@ export class MemoryStore implements RelayerStore {
     return Promise.resolve();
   }
 
+  check(): Promise<undefined> {
+    return Promise.resolve(undefined);
+  }
+
   commit(changes: readonly Change[]): Promise<CommitOutcome> {
     const error = this.nextError;
     this.nextError = undefined;

@@ -214,6 +214,8 @@ export function openTestRelayer(
     trustedProxies: [],
     isRateLimitDisabled: false,
     isWriteReady: true,
+    readiness: () => Promise.resolve({ store: { isReady: true } }),
+    isStopping: () => false,
     embedderState: () => ({ state: "ready" }),
     settled: Promise.resolve(),
     quotaBytes: 1_000,

@@ -31,6 +31,12 @@ interface LeaseTime {
   readonly mayEnd: boolean;
 }
 
+/** How many jobs are under way, by the id of the instance that has them. */
+export type LeasedJobs = ReadonlyMap<string, number>;
+
+/** The most jobs, in the order in which they are due, that are counted. */
+const MAX_COUNTED = 10_000;
+
 /** Reads jobs. */
 export class JobReads {
   readonly #runner: Runner;
@@ -148,6 +154,19 @@ export class JobReads {
     );
     return { jobs: Number(row?.["jobs"]), bytes: Number(row?.["bytes"]) };
   };
+
+  /** Who has how many of the unfinished jobs that are due first. */
+  async leased(nowMs: number): Promise<LeasedJobs> {
+    const rows = await this.#runner.query<{ holder: string; jobs: number }>(
+      "SELECT leased_by AS holder, count(*) AS jobs FROM (" +
+        "SELECT leased_by, leased_until_ms FROM jobs " +
+        `WHERE ${UNFINISHED} ORDER BY next_attempt_ms, n ` +
+        `LIMIT ${MAX_COUNTED}) AS first ` +
+        "WHERE leased_until_ms > $1::bigint GROUP BY leased_by",
+      [nowMs],
+    );
+    return new Map(rows.map(({ holder, jobs }) => [holder, Number(jobs)]));
+  }
 }
 
 /** Leases that end until then are over; 0 is the end of one given back. */

@@ -12,18 +12,36 @@ import {
   type InstanceDatabase,
   openDatabase,
 } from "../../../shared/postgres/instance_database.ts";
+import {
+  type DatabaseHealth,
+  HealthWatch,
+} from "../../../shared/postgres/database_health.ts";
 import type { Pool } from "../../../shared/postgres/pool.ts";
 import { IMPORT_UNDER_WAY, type Notice, type RelayerStore } from "../store.ts";
 import { CommitWriter } from "./commit_writer.ts";
-import { JobReads } from "./job_reads.ts";
+import { JobReads, type LeasedJobs } from "./job_reads.ts";
 import { MemoryReads } from "./memory_reads.ts";
 import { migrationPlan } from "./migrations.ts";
 import { NonceClaims } from "./nonce_claims.ts";
 import { SideReads } from "./side_reads.ts";
 import { sweep } from "./sweep.ts";
 
+/** Who is told how the database is. */
+export interface DatabaseListeners extends Pick<DatabaseOptions, "onCall"> {
+  /**
+   * Is told how the database is, again and again; undefined when it could not be
+   * asked.
+   *
+   * @default no listener
+   */
+  readonly onHealth?:
+    | ((health: RelayerDatabaseHealth | undefined) => void)
+    | undefined;
+}
+
 /** Options of {@linkcode PostgresStore}. */
-export interface PostgresStoreOptions extends DatabaseOptions {
+export interface PostgresStoreOptions
+  extends DatabaseOptions, DatabaseListeners {
   /**
    * Tells the time by which rows are dated and leases end.
    *
@@ -45,6 +63,15 @@ export interface PostgresStoreOptions extends DatabaseOptions {
   readonly maxQueuedBytes?: number;
 }
 
+/** How the relayer's tables are. */
+interface RelayerHealth {
+  /** Jobs under way, by the instance that does them. */
+  readonly leasedJobs: LeasedJobs;
+}
+
+/** How the relayer's database is. */
+export type RelayerDatabaseHealth = DatabaseHealth & RelayerHealth;
+
 /** The parts that exist between start and stop. */
 interface StoreParts {
   readonly database: InstanceDatabase<Notice>;
@@ -54,6 +81,7 @@ interface StoreParts {
   readonly memories: MemoryReads;
   readonly sides: SideReads;
   readonly beside: BesidePools;
+  readonly health: HealthWatch<RelayerHealth>;
 }
 
 /** Connections for what a relayer keeps beside the rows of this store. */
@@ -89,6 +117,7 @@ export class PostgresStore extends DatabaseStore<Notice, StoreParts>
     if (this.opened !== undefined) return;
     const { schema, connections = 6, prepare: hasSessions = true } =
       this.#options;
+    const { clock, logger, onHealth = () => {} } = this.#options;
     const { maxQueuedChanges = 40_000, maxQueuedBytes = 134_217_728 } =
       this.#options;
     const share = Math.max(1, Math.floor(connections * SHARE));
@@ -110,8 +139,13 @@ export class PostgresStore extends DatabaseStore<Notice, StoreParts>
       await database.stop();
       throw new Error(IMPORT_UNDER_WAY);
     }
+    const jobs = new JobReads(database.reading);
+    const health = new HealthWatch({
+      ...{ runner: database.reading, clock, logger, onLooked: onHealth },
+      more: async () => ({ leasedJobs: await jobs.leased(this.#nowMs()) }),
+    });
     this.opened = {
-      database,
+      ...{ database, jobs, health },
       commits: new CommitWriter({
         ...{ pools, hasSessions, maxQueuedBytes },
         nowMs: () => this.#nowMs(),
@@ -122,7 +156,6 @@ export class PostgresStore extends DatabaseStore<Notice, StoreParts>
         nowMs: () => this.#nowMs(),
         maxWaiting: maxQueuedChanges,
       }),
-      jobs: new JobReads(database.reading),
       memories: new MemoryReads(database.reading),
       sides: new SideReads(database.reading),
       beside: {
@@ -131,6 +164,7 @@ export class PostgresStore extends DatabaseStore<Notice, StoreParts>
         locks: database.openPool({ max: LOCK_CONNECTIONS }),
       },
     };
+    health.start();
   };
 
   /** Writes queued commits and closes the connections. */
@@ -138,6 +172,7 @@ export class PostgresStore extends DatabaseStore<Notice, StoreParts>
     const { opened } = this;
     this.opened = undefined;
     if (opened === undefined) return;
+    await opened.health.stop();
     await Promise.all([opened.commits.idle(), opened.nonces.idle()]);
     await opened.database.stop();
   };
@@ -151,6 +186,10 @@ export class PostgresStore extends DatabaseStore<Notice, StoreParts>
   get beside(): BesidePools {
     return this.demand().beside;
   }
+
+  /** Checks that the database answers, and takes writes. */
+  readonly check: RelayerStore["check"] = () =>
+    this.use(({ database, beside }) => database.check([beside.data]));
 
   /** Applies changes; none of them waits for others to share a transaction. */
   readonly commit: RelayerStore["commit"] = (changes) =>

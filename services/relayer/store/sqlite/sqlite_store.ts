@@ -177,6 +177,13 @@ export class SqliteStore implements RelayerStore {
   /** True: the time is always of the same machine. */
   readonly mayEndLeases: RelayerStore["mayEndLeases"] = () => true;
 
+  /** Checks that the file can be read; failed writes tell of themselves. */
+  readonly check: RelayerStore["check"] = () =>
+    this.#read(({ jobs }) => {
+      jobs.nextMs();
+      return undefined;
+    });
+
   /** Jobs by id. */
   readonly jobs: RelayerStore["jobs"] = (owner, ids) =>
     this.#read(({ jobs }) => ids.map((id) => jobs.get(owner, id)));

@@ -5,9 +5,13 @@
  * @module
  */
 
-import type { Clock } from "../../../shared/clock.ts";
+import {
+  type Readiness,
+  ReadinessCheck,
+  type ReadinessReport,
+  storeReadiness,
+} from "../../../shared/http/readiness.ts";
 import type { Logger } from "../../../shared/logger.ts";
-import { NotReplicatedError } from "../../../shared/postgres/replication.ts";
 import { record } from "../../../shared/schema/composite.ts";
 import { object, optional } from "../../../shared/schema/object.ts";
 import { described, named, type Shape } from "../../../shared/schema/schema.ts";
@@ -17,7 +21,6 @@ import {
   literal,
   text,
 } from "../../../shared/schema/values.ts";
-import { describeError, settle, waitAtMost } from "../../../shared/settled.ts";
 import type { IdentityProvider } from "../../access/identity_provider.ts";
 import type { MasterKeyWatch } from "../../engine/common_keys.ts";
 import type { Instances } from "../../../shared/instances.ts";
@@ -27,7 +30,7 @@ import { problem } from "../../http/problem_answer.ts";
 import { type AnyRoute, defineRoute } from "../../http/route.ts";
 import { StoreMovedError } from "../../store/moved.ts";
 import type { Store } from "../../store/store.ts";
-import type { ApiParts, Readiness } from "../api_parts.ts";
+import type { ApiParts } from "../api_parts.ts";
 import { documentRoutes } from "./document_routes.ts";
 import { problemRoute } from "./problem_route.ts";
 import { SERVICE_ROUTE } from "./public_page.ts";
@@ -75,18 +78,6 @@ const READINESS: Shape = named(
   },
 );
 
-/** How long a readiness report is reused, in milliseconds. */
-const REPORT_MS = 1_000;
-
-/** How long making a report may take, in milliseconds. */
-const REPORT_TIMEOUT_MS = 8_000;
-
-/** The state of an instance after SIGTERM, while it still answers. */
-const STOPPING: Readiness = { isReady: false, detail: "it is stopping" };
-
-/** The state of every part that the service needs, by name. */
-type ReadinessReport = Readonly<Record<string, Readiness>>;
-
 /** The parts that readiness depends on. */
 interface NeededParts {
   /** Must be readable and writable. */
@@ -112,35 +103,15 @@ export async function askReadiness(
 ): Promise<ReadinessReport> {
   const { store, identityProvider, instances, logger } = needed;
   const { secretsWorker, masterKeyWatch } = needed;
-  const checks: Record<string, Readiness> = {};
-  const checked = await settle(() => store.check());
-  if (checked.kind === "ok") {
-    const detail = checked.value;
-    checks.store = {
-      isReady: true,
-      ...(detail === undefined ? {} : { detail }),
-    };
-  } else {
-    // The reason names files, so it is logged and not shown to anonymous
-    // callers.
-    logger.warn("Cannot use the store: it is not ready", {
-      reason: describeError(checked.error),
-    });
-    checks.store = {
-      isReady: false,
-      detail: checked.error instanceof NotReplicatedError
-        ? checked.error.message
-        : checked.error instanceof StoreMovedError
-        ? "its data has moved to another store"
-        : "it cannot be read or written",
-    };
-  }
-  if (!await instances.mayAct()) {
-    checks.instance = {
-      isReady: false,
-      detail: "its signs of life do not reach the store, so others take over",
-    };
-  }
+  const checks: Record<string, Readiness> = {
+    ...await storeReadiness({
+      ...{ store, instances, logger },
+      describe: (error) =>
+        error instanceof StoreMovedError
+          ? "its data has moved to another store"
+          : undefined,
+    }),
+  };
   if (identityProvider !== undefined) {
     const outcome = await identityProvider.check();
     checks.idp = outcome.kind === "ok"
@@ -163,53 +134,6 @@ export async function askReadiness(
     };
   }
   return checks;
-}
-
-/** Checks readiness once for all callers who ask at the same time. */
-export class ReadinessCheck {
-  readonly #ask: () => Promise<ReadinessReport>;
-  readonly #clock: Clock;
-  #underWay: Promise<ReadinessReport> | undefined;
-  #last:
-    | { readonly report: ReadinessReport; readonly atMs: number }
-    | undefined;
-
-  /** Nothing is checked yet; `ask` makes a report and may throw. */
-  constructor(ask: () => Promise<ReadinessReport>, clock: Clock) {
-    this.#ask = ask;
-    this.#clock = clock;
-  }
-
-  /** The state now or a moment ago; never rejects. */
-  async report(): Promise<ReadinessReport> {
-    const ageMs = this.#clock.nowMs() - (this.#last?.atMs ?? -Infinity);
-    if (this.#last !== undefined && ageMs >= 0 && ageMs < REPORT_MS) {
-      return this.#last.report;
-    }
-    this.#underWay ??= this.#renewed().finally(() =>
-      this.#underWay = undefined
-    );
-    return await this.#underWay;
-  }
-
-  async #renewed(): Promise<ReadinessReport> {
-    const clock = this.#clock;
-    const outcome = await waitAtMost(settle(this.#ask), {
-      clock,
-      timeoutMs: REPORT_TIMEOUT_MS,
-    });
-    const report = outcome === "late"
-      ? failing("it did not answer in time")
-      : outcome.kind === "ok"
-      ? outcome.value
-      : failing(describeError(outcome.error));
-    this.#last = { report, atMs: clock.nowMs() };
-    return report;
-  }
-}
-
-function failing(detail: string): ReadinessReport {
-  return { readiness: { isReady: false, detail } };
 }
 
 /**
@@ -243,7 +167,10 @@ function healthRoute(): AnyRoute {
 function readinessRoute(
   { readiness, isStopping, durability, engine }: ApiParts,
 ): AnyRoute {
-  const check = new ReadinessCheck(readiness, engine.parts.clock);
+  const check = new ReadinessCheck({
+    ...{ ask: readiness, isStopping },
+    clock: engine.parts.clock,
+  });
   return defineRoute({
     ...SERVICE_ROUTE,
     path: "/readyz",
@@ -256,24 +183,12 @@ function readinessRoute(
     },
     problems: ["not_ready"],
     handle: async () => {
-      const report = Object.entries({
-        ...await check.report(),
-        // Not remembered for a second as the others are: a balancer that asks
-        // now is to send no further requests.
-        ...(isStopping() ? { instance: STOPPING } : {}),
-      });
-      const checks = Object.fromEntries(
-        report.map((
-          [name, { isReady: ready, ...facts }],
-        ) => [name, { ready, ...facts }]),
-      );
-      const failing = report.filter(([, { isReady }]) => !isReady)
-        .map(([name]) => name);
-      if (failing.length === 0) {
+      const { checks, fault: detail } = await check.answer();
+      if (detail === undefined) {
         return json({ status: "ready", durability, checks });
       }
       return problem("not_ready", {
-        detail: `Cannot serve: ${failing.join(", ")} not ready`,
+        detail,
         extensions: { durability, checks },
         retryAfterMs: 2_000,
       });

@@ -4,20 +4,14 @@ import {
   assertNotEquals,
   assertStringIncludes,
 } from "@std/assert";
-import { FakeClock } from "../../../../tests/support/fake_clock.ts";
 import { RecordingLogger } from "../../../../tests/support/recording_logger.ts";
 import type { AnyRoute } from "../../http/route.ts";
-import type { ApiParts, Readiness } from "../api_parts.ts";
+import type { ReadinessReport } from "../../../shared/http/readiness.ts";
+import type { ApiParts } from "../api_parts.ts";
 import { openTestApi, SERVICE_HOST } from "../testing/test_api.ts";
-import {
-  askReadiness,
-  ReadinessCheck,
-  serviceRoutes,
-} from "./service_routes.ts";
+import { askReadiness, serviceRoutes } from "./service_routes.ts";
 
-type Report = Readonly<Record<string, Readiness>>;
-
-const READY: Report = { store: { isReady: true } };
+const READY: ReadinessReport = { store: { isReady: true } };
 
 Deno.test("askReadiness() logs why the store cannot be used, and tells no more than that", async () => {
   const logger = new RecordingLogger();
@@ -50,47 +44,6 @@ Deno.test("askReadiness() logs why the store cannot be used, and tells no more t
     message: "Cannot use the store: it is not ready",
     fields: { reason: "/data/tasks.db: disk is full" },
   }]);
-});
-
-Deno.test("ReadinessCheck asks once for all and not again within a second", async () => {
-  const clock = new FakeClock();
-  let asked = 0;
-  const check = new ReadinessCheck(() => {
-    asked++;
-    return Promise.resolve(READY);
-  }, clock);
-  await Promise.all([check.report(), check.report(), check.report()]);
-  clock.advance(999);
-  assertEquals([await check.report(), asked], [READY, 1]);
-  clock.advance(1);
-  assertEquals([await check.report(), asked], [READY, 2]);
-  // When the clock is set back, a report must not be reused for ever.
-  const early = new FakeClock(clock.nowMs() - 60_000);
-  clock.nowMs = () => early.nowMs();
-  assertEquals([await check.report(), asked], [READY, 3]);
-});
-
-Deno.test("ReadinessCheck is not ready when asking fails", async () => {
-  const check = new ReadinessCheck(
-    () => Promise.reject(new Error("disk full")),
-    new FakeClock(),
-  );
-  assertEquals(await check.report(), {
-    readiness: { isReady: false, detail: "disk full" },
-  });
-});
-
-Deno.test("ReadinessCheck does not wait for ever, and asks again", async () => {
-  const clock = new FakeClock();
-  let answer = new Promise<Report>(() => {});
-  const check = new ReadinessCheck(() => answer, clock);
-  const waiting = check.report();
-  await clock.advanceAsync(8_000);
-  assertEquals((await waiting)["readiness"]?.isReady, false);
-  answer = Promise.resolve(READY);
-  clock.advance(1_000);
-  assertEquals(await check.report(), READY);
-  assertEquals(clock.pendingTimers, 0);
 });
 
 const HOSTS = [
@@ -128,7 +81,7 @@ Deno.test("GET /healthz says nothing else", async () => {
 });
 
 Deno.test("GET /readyz tells what is not ready, and how durable writes are", async () => {
-  let report: Readonly<Record<string, Readiness>> = {
+  let report: ReadinessReport = {
     store: { isReady: true },
     idp: { isReady: true, detail: "it answers" },
   };

@@ -29,10 +29,11 @@ import { Vault } from "../../engine/vault.ts";
 import type { MasterKeys } from "../../secrets/master_keys.ts";
 import { createRing } from "../../secrets/testing/keys.ts";
 import type { HttpHandler } from "../../../shared/http/exchange.ts";
+import type { ReadinessReport } from "../../../shared/http/readiness.ts";
 import type { Store, Write } from "../../store/store.ts";
 import { TaskIds } from "../../store/task_id.ts";
 import { createMemoryStore } from "../../store/testing/memory_store.ts";
-import type { ApiParts, Readiness } from "../api_parts.ts";
+import type { ApiParts } from "../api_parts.ts";
 import { CredentialRecords } from "../../engine/credential_records.ts";
 import { createHandler } from "../../http/handler.ts";
 import { Cursors } from "../../http/page.ts";
@@ -138,7 +139,7 @@ export interface TestApiOptions {
    * Whether the service is ready.
    * @default it is
    */
-  readonly readiness?: () => Promise<Readonly<Record<string, Readiness>>>;
+  readonly readiness?: () => Promise<ReadinessReport>;
   /**
    * Largest body of any request, in bytes.
    * @default 8 MiB

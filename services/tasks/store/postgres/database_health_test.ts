@@ -4,7 +4,11 @@ import { RecordingLogger } from "../../../../tests/support/recording_logger.ts";
 import { serviceTest } from "../../../../tests/support/services.ts";
 import { systemClock } from "../../../shared/clock.ts";
 import { creation, sampleIds, sampleTask } from "../testing/sample_tasks.ts";
-import { type DatabaseHealth, HealthWatch } from "./database_health.ts";
+import { HealthWatch } from "../../../shared/postgres/database_health.ts";
+import {
+  readTasksHealth,
+  type TasksDatabaseHealth,
+} from "./database_health.ts";
 import { schemaSettings } from "../../../shared/postgres/schema.ts";
 import { openSubject, TEST_SERVER } from "./testing/postgres_subject.ts";
 
@@ -18,13 +22,13 @@ serviceTest(["postgres"], {
       settings: schemaSettings(schema),
     });
     const logger = new RecordingLogger();
-    const seen: (DatabaseHealth | undefined)[] = [];
+    const seen: (TasksDatabaseHealth | undefined)[] = [];
     const watch = new HealthWatch({
       runner: pool,
       clock: systemClock,
       logger,
       oldSeconds: 0.001,
-      takeFloorMisses: () => ({ count: 2, gapMs: 3 }),
+      more: (runner) => readTasksHealth(runner, () => ({ count: 2, gapMs: 3 })),
       onLooked: (health) => void seen.push(health),
     });
     const holder = await TEST_SERVER.session({ applicationName: "holder" });

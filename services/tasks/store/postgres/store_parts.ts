@@ -15,7 +15,12 @@ import { describeError } from "../../../shared/settled.ts";
 import type { WrittenGroup } from "../../../shared/commit_queue.ts";
 import type { Notice } from "../instances.ts";
 import { Claims } from "./claims.ts";
-import { type DatabaseHealth, HealthWatch } from "./database_health.ts";
+import { HealthWatch } from "../../../shared/postgres/database_health.ts";
+import {
+  readTasksHealth,
+  type TasksDatabaseHealth,
+  type TasksHealth,
+} from "./database_health.ts";
 import { GroupApplier } from "./group_applier.ts";
 import { InternedNames } from "./interned_names.ts";
 import { KnownTasks } from "./known_tasks.ts";
@@ -66,7 +71,7 @@ export interface PostgresStoreOptions extends DatabaseOptions {
    *
    * @default {() => {}}
    */
-  readonly onHealth?: (health: DatabaseHealth | undefined) => void;
+  readonly onHealth?: (health: TasksDatabaseHealth | undefined) => void;
 }
 
 /** The parts that exist between start and stop. */
@@ -84,7 +89,7 @@ export interface StoreParts {
   /** Folds added counts. */
   readonly folding: Periodic;
   /** Looks at how the database is. */
-  readonly health: HealthWatch;
+  readonly health: HealthWatch<TasksHealth>;
   /** The readers. */
   readonly reads: StoreReads;
 }
@@ -190,7 +195,7 @@ export function openParts(
       runner: pools.reading,
       clock,
       logger,
-      takeFloorMisses: () => reads.takeFloorMisses(),
+      more: (runner) => readTasksHealth(runner, () => reads.takeFloorMisses()),
       onLooked: onHealth,
     }),
     reads,
