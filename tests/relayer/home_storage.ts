@@ -87,24 +87,43 @@ const KEPT_TABLES = [
 
 const MASTER_KEY = Uint8Array.from({ length: 32 }, (_, at) => 37 * at + 11);
 
+/** A database for relayers: one server, or a primary with standbys. */
+export interface TestDatabase {
+  /** The URL for relayers. */
+  readonly url: string;
+  /** The server that takes writes. */
+  readonly primary: PostgresServer;
+  /** The others. */
+  readonly standbys: readonly PostgresServer[];
+}
+
 /** A schema of PostgreSQL, and a data folder for what is not in it. */
 export class SchemaStorage implements HomeStorage {
   /** True: any number of relayers. */
   readonly isShared = true;
   readonly #dataDir: string;
-  readonly #server: PostgresServer;
+  readonly #database: TestDatabase;
   readonly #schema: string;
 
-  /** Makes up a schema on a server, which the first relayer creates. */
-  constructor(dataDir: string, server: PostgresServer) {
+  /** Makes up a schema in a database, which the first relayer creates. */
+  constructor(dataDir: string, database: TestDatabase) {
     this.#dataDir = dataDir;
-    this.#server = server;
-    this.#schema = server.nextSchema();
+    this.#database = database;
+    this.#schema = database.primary.nextSchema();
   }
 
   /** Names the schema. */
   get env(): Readonly<Record<string, string>> {
-    return databaseEnv(this.#server.url, this.#schema);
+    return {
+      STORE: "postgres",
+      DATABASE_URL: this.#database.url,
+      DATABASE_SCHEMA: this.#schema,
+      MASTER_KEYS: `test:${MASTER_KEY.toBase64()}`,
+    };
+  }
+
+  get #server(): PostgresServer {
+    return this.#database.primary;
   }
 
   /** Reads the rows of the blobs. */
@@ -152,12 +171,14 @@ export class SchemaStorage implements HomeStorage {
     await emptyFolder(this.#dataDir);
   }
 
-  /** Searches the files of the folder and of the server, and a dump. */
+  /** Searches the files of the folder and of all servers, and dumps. */
   async traces(secrets: readonly string[]): Promise<readonly ReadableTrace[]> {
-    return [
-      ...await readableTraces(this.#dataDir, secrets),
-      ...await serverTraces(this.#server, secrets),
-    ];
+    const found = [...await readableTraces(this.#dataDir, secrets)];
+    const { primary, standbys } = this.#database;
+    for (const server of [primary, ...standbys]) {
+      found.push(...await serverTraces(server, secrets));
+    }
+    return found;
   }
 }
 
@@ -165,7 +186,7 @@ export class SchemaStorage implements HomeStorage {
  * Searches a server's files and a dump for secrets. Words that a server has from
  * the start, in its catalogue or its settings, do not count.
  */
-export async function serverTraces(
+async function serverTraces(
   server: PostgresServer,
   secrets: readonly string[],
 ): Promise<readonly ReadableTrace[]> {
@@ -179,19 +200,6 @@ export async function serverTraces(
     folder,
     secrets.filter((secret) => !usual.has(secret)),
   );
-}
-
-/** The settings of a relayer on a schema of PostgreSQL. */
-export function databaseEnv(
-  url: string,
-  schema: string,
-): Readonly<Record<string, string>> {
-  return {
-    STORE: "postgres",
-    DATABASE_URL: url,
-    DATABASE_SCHEMA: schema,
-    MASTER_KEYS: `test:${MASTER_KEY.toBase64()}`,
-  };
 }
 
 async function emptyFolder(path: string): Promise<void> {

@@ -49,7 +49,11 @@ export function onStores(
     serviceTest(["postgres"], {
       ...definition,
       name: `${definition.name} (PostgreSQL)`,
-      fn: (t) => fn((dataDir) => new SchemaStorage(dataDir, server), t),
+      fn: (t) =>
+        fn((dataDir) =>
+          new SchemaStorage(dataDir, {
+            ...{ url: server.url, primary: server, standbys: [] },
+          }), t),
     });
   }
 }
