@@ -244,10 +244,10 @@ class ChaosRun {
     tell?.("restoring everything");
     await relayers.service.heal(this.#random);
     await this.#restore();
-    await verifyListing(this.#context);
+    const restored = await verifyListing(this.#context);
     await verifyRecall(this.#context, this.#pickMemories(all));
     await this.#halt();
-    await this.#verifyWritten(blobIds);
+    await this.#verifyWritten(restored);
   }
 
   get #context(): Parameters<typeof verifyListing>[0] {
