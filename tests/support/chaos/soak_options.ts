@@ -33,7 +33,7 @@ export interface OwnOption {
 /** The lines of `--help` about all options. */
 export function soakHelp(own: Readonly<Record<string, OwnOption>>): string {
   const lines = Object.entries(own).map(([name, { help, usual }]) =>
-    `  ${`--${name}=<n>`.padEnd(14)}${help} (${usual})\n`
+    `  ${`--${name}=<n>`.padEnd(14)} ${help} (${usual})\n`
   );
   return `  --kills=<n>   how often it is harmed (50)
   --seed=<n>    what chance begins with (drawn, and told)
