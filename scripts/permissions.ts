@@ -127,7 +127,8 @@ const SERVICE_TABLES = [
 const TEST_PROGRAMS: readonly string[] = [
   ...["redis-server", "memcached", "node", "bun", "chromium", "mkfifo"],
   ...["sqlite3", "nghttp", "curl"],
-  ...["postgres", "initdb", "pg_basebackup", "pgbouncer", "setpriv", "bash"],
+  ...["postgres", "initdb", "pg_basebackup", "pg_dump", "pgbouncer"],
+  ...["setpriv", "bash"],
 ];
 
 /**

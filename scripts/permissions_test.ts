@@ -163,7 +163,7 @@ Deno.test("permissionFlags() lets tests start Deno, two servers and three runtim
   const flags = permissionFlags("test", options);
   assertEquals(
     flags.filter((flag) => flag.includes("run")),
-    ["--allow-run=/opt/deno,redis-server,memcached,node,bun,chromium,mkfifo,sqlite3,nghttp,curl,postgres,initdb,pg_basebackup,pgbouncer,setpriv,bash"],
+    ["--allow-run=/opt/deno,redis-server,memcached,node,bun,chromium,mkfifo,sqlite3,nghttp,curl,postgres,initdb,pg_basebackup,pg_dump,pgbouncer,setpriv,bash"],
   );
   assertEquals(flags.join(" ").includes("ffi"), false);
   const fewer = permissionFlags("test", {

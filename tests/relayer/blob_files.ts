@@ -16,8 +16,12 @@ export async function blobFiles(
 ): Promise<ReadonlyMap<string, string>> {
   const files = new Map<string, string>();
   for (const path of await filesUnder(`${dataDir}/blobs`)) {
-    const bytes = await Deno.readFile(path);
-    files.set(createHash("sha256").update(bytes).digest("base64url"), path);
+    files.set(blobId(await Deno.readFile(path)), path);
   }
   return files;
+}
+
+/** Computes the id of a blob from its bytes. */
+export function blobId(bytes: Uint8Array): string {
+  return createHash("sha256").update(bytes).digest("base64url");
 }

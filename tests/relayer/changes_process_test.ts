@@ -1,21 +1,25 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { runSteps } from "../support/data_service_process.ts";
 import { MemError, type MemoriesResult } from "../../mod.ts";
-import { blobFiles } from "./blob_files.ts";
+import { onStores } from "./on_stores.ts";
 import { RelayerHome } from "./relayer_home.ts";
 import { restoreAll } from "./restore_all.ts";
 
-Deno.test("relayer changes memories", { timeout: 240_000 }, async (t) => {
-  // Each step has an account of its own.
-  await using home = await RelayerHome.open({ accounts: 3 });
-  await runSteps(t, home, {
-    "relayer forgets a namespace, restores the same rows, and deletes for good":
-      forgets,
-    "relayer lists what a newer memory took the place of, and recalls it no more":
-      supersedes,
-    "relayer lists page by page, then what changed and what was deleted":
-      listsPages,
-  });
+onStores({
+  name: "relayer changes memories",
+  timeout: 240_000,
+  fn: async (storage, t) => {
+    // Each step has an account of its own.
+    await using home = await RelayerHome.open({ storage, accounts: 3 });
+    await runSteps(t, home, {
+      "relayer forgets a namespace, restores the same rows, and deletes for good":
+        forgets,
+      "relayer lists what a newer memory took the place of, and recalls it no more":
+        supersedes,
+      "relayer lists page by page, then what changed and what was deleted":
+        listsPages,
+    });
+  },
 });
 
 async function forgets(home: RelayerHome): Promise<void> {
@@ -72,9 +76,8 @@ async function forgets(home: RelayerHome): Promise<void> {
   assertEquals([idle.restored, idle.skipped, idle.truncated], [0, 24, false]);
   assertEquals(idle.restored_ids, []);
 
-  const files = await blobFiles(home.dataDir);
   assertEquals(
-    [...files.keys()].toSorted(),
+    (await home.storage.blobIds()).toSorted(),
     rest.results.map((memory) => memory.blob_id).toSorted(),
   );
 }
@@ -178,72 +181,71 @@ async function listsPages(home: RelayerHome): Promise<void> {
   assertEquals(after.memories, changes.memories);
 }
 
-Deno.test("relayer restores everything when the index is lost", async () => {
-  await using home = await RelayerHome.open({ accounts: 2 });
-  const mem = home.mem();
-  await mem.rememberBulkAndWait(
-    Array.from({ length: 12 }, (_, index) => ({
-      text: `Recipe ${index}: saffron and cardamom${index}`,
-      importance: index / 12,
-      metadata: { index, isTried: index % 2 === 0 },
-    })),
-  );
-  const [first] = (await mem.recall("Recipe saffron cardamom0", 1)).results;
-  const newer = await mem.rememberAndWait("Recipe 0: saffron and thyme", {
-    supersedes: first?.id,
-  });
-  const [doomed] = (await mem.recall("Recipe 5 saffron cardamom5", 1)).results;
-  await mem.deleteMemory(doomed?.id ?? "");
-  const vector = await mem.embed("sealed");
-  const manual = await mem.rememberManual({
-    encryptedData: new Uint8Array([1, 2, 3]),
-    vector,
-    namespace: "sealed",
-  });
-  const other = home.mem({}, home.account(1));
-  await other.rememberAndWait("Recipe of somebody else: saffron");
-  const look = async () => {
-    const here = home.mem();
-    const asked = await Promise.all([
-      here.recall({ query: "Recipe saffron", limit: 50 }),
-      here.recall({ query: "Recipe", limit: 50, filter: { isTried: true } }),
-      here.recall({
-        query: "Recipe",
-        limit: 50,
-        scoringWeights: { importance: 2 },
-      }),
-      here.recall({ query: "Recipe thyme", limit: 50, sort: "recent" }),
-    ]);
-    const hits = await here.recallManual({ vector, namespace: "sealed" });
-    return { asked, hits };
-  };
-  const before = await look();
-  assertEquals(before.asked[0].total, 11);
-  assertEquals(before.hits.results[0]?.id, manual.id);
-  const statsBefore = await mem.stats();
-
-  assertEquals(await home.stop(), 0);
-  for (const suffix of ["", "-wal", "-shm"]) {
-    await Deno.remove(`${home.dataDir}/relayer.db${suffix}`).catch(
-      (error: unknown) => {
-        if (!(error instanceof Deno.errors.NotFound)) throw error;
-      },
+onStores({
+  name: "relayer restores everything when the index is lost",
+  onBoth: true,
+  fn: async (storage) => {
+    await using home = await RelayerHome.open({ storage, accounts: 2 });
+    const mem = home.mem();
+    await mem.rememberBulkAndWait(
+      Array.from({ length: 12 }, (_, index) => ({
+        text: `Recipe ${index}: saffron and cardamom${index}`,
+        importance: index / 12,
+        metadata: { index, isTried: index % 2 === 0 },
+      })),
     );
-  }
-  await home.start();
-  const here = home.mem();
-  assertEquals((await here.recall("Recipe saffron")).total, 0);
-  const restored = await restoreAll(here, "default", 5);
-  assertEquals([restored.ids.length, restored.failed], [12, 0]);
-  assertEquals(restored.ids.includes(newer.id), true);
-  assertEquals(restored.ids.includes(doomed?.id ?? ""), false);
-  assertEquals((await restoreAll(here, "sealed", 5)).ids, [manual.id]);
-  assertEquals(await look(), before);
-  assertEquals(await here.stats(), statsBefore);
-  const { memories } = await here.listMemories();
-  const old = memories.find((row) => row.memory_id === first?.id);
-  assertEquals([old?.status, old?.superseded_by], ["superseded", newer.id]);
-  // What was restored is still there after a restart.
-  await home.restart();
-  assertEquals(await look(), before);
+    const [first] = (await mem.recall("Recipe saffron cardamom0", 1)).results;
+    const newer = await mem.rememberAndWait("Recipe 0: saffron and thyme", {
+      supersedes: first?.id,
+    });
+    const [doomed] =
+      (await mem.recall("Recipe 5 saffron cardamom5", 1)).results;
+    await mem.deleteMemory(doomed?.id ?? "");
+    const vector = await mem.embed("sealed");
+    const manual = await mem.rememberManual({
+      encryptedData: new Uint8Array([1, 2, 3]),
+      vector,
+      namespace: "sealed",
+    });
+    const other = home.mem({}, home.account(1));
+    await other.rememberAndWait("Recipe of somebody else: saffron");
+    const look = async () => {
+      const here = home.mem();
+      const asked = await Promise.all([
+        here.recall({ query: "Recipe saffron", limit: 50 }),
+        here.recall({ query: "Recipe", limit: 50, filter: { isTried: true } }),
+        here.recall({
+          query: "Recipe",
+          limit: 50,
+          scoringWeights: { importance: 2 },
+        }),
+        here.recall({ query: "Recipe thyme", limit: 50, sort: "recent" }),
+      ]);
+      const hits = await here.recallManual({ vector, namespace: "sealed" });
+      return { asked, hits };
+    };
+    const before = await look();
+    assertEquals(before.asked[0].total, 11);
+    assertEquals(before.hits.results[0]?.id, manual.id);
+    const statsBefore = await mem.stats();
+
+    assertEquals(await home.stop(), 0);
+    await home.storage.loseRows();
+    await home.start();
+    const here = home.mem();
+    assertEquals((await here.recall("Recipe saffron")).total, 0);
+    const restored = await restoreAll(here, "default", 5);
+    assertEquals([restored.ids.length, restored.failed], [12, 0]);
+    assertEquals(restored.ids.includes(newer.id), true);
+    assertEquals(restored.ids.includes(doomed?.id ?? ""), false);
+    assertEquals((await restoreAll(here, "sealed", 5)).ids, [manual.id]);
+    assertEquals(await look(), before);
+    assertEquals(await here.stats(), statsBefore);
+    const { memories } = await here.listMemories();
+    const old = memories.find((row) => row.memory_id === first?.id);
+    assertEquals([old?.status, old?.superseded_by], ["superseded", newer.id]);
+    // What was restored is still there after a restart.
+    await home.restart();
+    assertEquals(await look(), before);
+  },
 });

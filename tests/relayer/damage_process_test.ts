@@ -1,7 +1,6 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
-import { runSteps } from "../support/data_service_process.ts";
 import { runRelayer } from "../support/relayer_process.ts";
-import { blobFiles } from "./blob_files.ts";
+import { onStores } from "./on_stores.ts";
 import { RelayerHome } from "./relayer_home.ts";
 import { restoreAll } from "./restore_all.ts";
 
@@ -49,18 +48,30 @@ Deno.test("relayer names a damaged index and how to go on, and all is back when 
   }
 });
 
-Deno.test("relayer tells what is damaged", { timeout: 240_000 }, async (t) => {
-  // Each step has an account of its own.
-  await using home = await RelayerHome.open({ accounts: 2 });
-  await runSteps(t, home, {
-    "relayer tells how many memories have lost their blobs when a namespace is restored":
-      tellsLost,
-    "relayer names damaged keys and a damaged ledger, and goes on with their backups":
-      namesDamage,
-  });
+onStores({
+  name:
+    "relayer tells how many memories have lost their blobs when a namespace is restored",
+  onBoth: true,
+  fn: async (storage) => {
+    await using home = await RelayerHome.open({ storage });
+    const mem = home.mem();
+    await mem.rememberAndWait("Has its blob");
+    const lost = await mem.rememberAndWait("Has lost its blob");
+    const putBack = await home.storage.hideBlob(lost.blob_id);
+    const counts = async () => {
+      const { restored, skipped, failed, missing } = await mem.restore(
+        "default",
+      );
+      return [restored, skipped, failed, missing];
+    };
+    assertEquals(await counts(), [0, 1, 0, 1]);
+    await putBack();
+    assertEquals(await counts(), [0, 2, 0, 0]);
+  },
 });
 
-async function namesDamage(home: RelayerHome): Promise<void> {
+Deno.test("relayer names damaged keys and a damaged ledger, and goes on with their backups", async () => {
+  await using home = await RelayerHome.open();
   const made = await home.mem().rememberAndWait("Kept in a backup");
   assertEquals(await home.stop(), 0);
   const { dataDir } = home;
@@ -81,19 +92,4 @@ async function namesDamage(home: RelayerHome): Promise<void> {
   await home.start();
   const { results } = await home.mem().recall("backup");
   assertEquals(results.map(({ id }) => id), [made.id]);
-}
-
-async function tellsLost(home: RelayerHome): Promise<void> {
-  const mem = home.mem({}, home.account(1));
-  await mem.rememberAndWait("Has its blob");
-  const lost = await mem.rememberAndWait("Has lost its blob");
-  const path = (await blobFiles(home.dataDir)).get(lost.blob_id) ?? "";
-  await Deno.rename(path, `${home.dataDir}/elsewhere`);
-  const counts = async () => {
-    const { restored, skipped, failed, missing } = await mem.restore("default");
-    return [restored, skipped, failed, missing];
-  };
-  assertEquals(await counts(), [0, 1, 0, 1]);
-  await Deno.rename(`${home.dataDir}/elsewhere`, path);
-  assertEquals(await counts(), [0, 2, 0, 0]);
-}
+});

@@ -8,51 +8,63 @@ import { waitUntil } from "../support/wait_until.ts";
 import type { Mem } from "../../mod.ts";
 import { FakeEmbedder } from "./fake_embedder.ts";
 import { withoutWords } from "./older_entries.ts";
-import { listWords, readableTraces } from "./readable_traces.ts";
+import { listWords } from "./readable_traces.ts";
+import { onStores } from "./on_stores.ts";
 import { RelayerHome } from "./relayer_home.ts";
 
-Deno.test("relayer asks its embedder", { timeout: 240_000 }, async (t) => {
-  await using embedder = new FakeEmbedder({ width: 64 });
-  await using home = await RelayerHome.open({ env: embedder.env("one") });
-  const mem = home.mem();
-  await mem.rememberAndWait("Ada prefers oolong tea");
-  await t.step(
-    "relayer asks its embedding endpoint once for a question that comes again",
-    async () => {
-      embedder.calls.length = 0;
-      for (let round = 0; round < 3; round++) {
-        const { results } = await mem.recall({
-          query: "which tea does Ada like",
-        });
+onStores({
+  name: "relayer asks its embedder",
+  timeout: 240_000,
+  fn: async (storage, t) => {
+    await using embedder = new FakeEmbedder({ width: 64 });
+    await using home = await RelayerHome.open({
+      storage,
+      env: embedder.env("one"),
+    });
+    const mem = home.mem();
+    await mem.rememberAndWait("Ada prefers oolong tea");
+    await t.step(
+      "relayer asks its embedding endpoint once for a question that comes again",
+      async () => {
+        embedder.calls.length = 0;
+        for (let round = 0; round < 3; round++) {
+          const { results } = await mem.recall({
+            query: "which tea does Ada like",
+          });
+          assertEquals(results[0]?.text, "Ada prefers oolong tea");
+        }
+        assertEquals(embedder.texts, ["which tea does Ada like"]);
+        const families = await readMetrics(await metricsUrl(home.service));
+        const sourced = (source: string): number | undefined =>
+          findSeries(families, "relayer_question_vectors_total", { source });
+        assertEquals(["kept", "shared", "asked"].map(sourced), [2, 0, 1]);
+      },
+    );
+    await t.step(
+      "relayer answers a fused recall by words alone while its embedding endpoint fails",
+      async () => {
+        embedder.refuse = () => new Response("down", { status: 503 });
+        const query = "What does Ada prefer?";
+        const { results } = await mem.recall({ query, ranking: "fused" });
         assertEquals(results[0]?.text, "Ada prefers oolong tea");
-      }
-      assertEquals(embedder.texts, ["which tea does Ada like"]);
-      const families = await readMetrics(await metricsUrl(home.service));
-      const sourced = (source: string): number | undefined =>
-        findSeries(families, "relayer_question_vectors_total", { source });
-      assertEquals(["kept", "shared", "asked"].map(sourced), [2, 0, 1]);
-    },
-  );
-  await t.step(
-    "relayer answers a fused recall by words alone while its embedding endpoint fails",
-    async () => {
-      embedder.refuse = () => new Response("down", { status: 503 });
-      const query = "What does Ada prefer?";
-      const { results } = await mem.recall({ query, ranking: "fused" });
-      assertEquals(results[0]?.text, "Ada prefers oolong tea");
-      assertEquals(results[0]?.distance, 1);
-      assert((results[0]?.relevance ?? 0) > 0.3);
-      await home.service.waitForLine("Recalled by words alone");
-    },
-  );
+        assertEquals(results[0]?.distance, 1);
+        assert((results[0]?.relevance ?? 0) > 0.3);
+        await home.service.waitForLine("Recalled by words alone");
+      },
+    );
+  },
 });
 
-Deno.test(
-  "relayer stores what its embedder refuses or is away for, and finds it by words until the vector comes",
-  { timeout: 240_000 },
-  async (t) => {
+onStores({
+  name:
+    "relayer stores what its embedder refuses or is away for, and finds it by words until the vector comes",
+  timeout: 240_000,
+  fn: async (storage, t) => {
     await using embedder = new FakeEmbedder({ width: 64 });
-    await using home = await RelayerHome.open({ env: embedder.env("one") });
+    await using home = await RelayerHome.open({
+      storage,
+      env: embedder.env("one"),
+    });
     const mem = home.mem();
     const wire = home.wire(home.account());
     const fetchVector = async (id: string): Promise<unknown> =>
@@ -117,79 +129,99 @@ Deno.test(
       },
     );
   },
-);
-
-Deno.test("relayer asks without a cache", { timeout: 240_000 }, async (t) => {
-  await using embedder = new FakeEmbedder({ width: 64 });
-  await using home = await RelayerHome.open({
-    env: { ...embedder.env("one"), EMBEDDING_CACHE: "0" },
-  });
-  const mem = home.mem();
-  await t.step("relayer asks each time when EMBEDDING_CACHE is 0", async () => {
-    for (let round = 0; round < 3; round++) await mem.recall({ query: "tea" });
-    assertEquals(embedder.texts, ["tea", "tea", "tea"]);
-  });
-  await t.step(
-    "relayer shares a call of the endpoint among equal questions that come together",
-    async () => {
-      embedder.calls.length = 0;
-      const held = Promise.withResolvers<void>();
-      embedder.held = held.promise;
-      const asked = Array.from(
-        { length: 20 },
-        () => mem.recall({ query: "tea" }),
-      );
-      // Waits until the metrics count all but the first question as sharing its
-      // call: then all have arrived.
-      const url = await metricsUrl(home.service);
-      for (let shared = 0; shared < 19;) {
-        const families = await readMetrics(url);
-        shared = findSeries(families, "relayer_question_vectors_total", {
-          source: "shared",
-        }) ?? 0;
-      }
-      held.resolve();
-      await Promise.all(asked);
-      assertEquals(embedder.texts, ["tea"]);
-    },
-  );
 });
 
-Deno.test("relayer says which EMBEDDING_WIDTH is right when the model's vectors have another", async () => {
-  await using embedder = new FakeEmbedder({ width: 96 });
-  await using home = await RelayerHome.open({
-    env: { ...embedder.env("one"), EMBEDDING_WIDTH: "64" },
-  });
-  // The start finds it, without a caller.
-  const line = await home.service.waitForLine("EMBEDDING_WIDTH");
-  assert(line.includes("have 96 numbers, and 64 are set"), line);
-  assert(line.includes("set EMBEDDING_WIDTH to 96"), line);
-  const health = await (await fetch(`${home.url}/health`)).json();
-  assertEquals(health.embedder.state, "misfit");
-  assert(health.embedder.reason.includes("set EMBEDDING_WIDTH to 96"));
-  await home.mem().rememberAndWait("Ada prefers oolong tea");
-  const { results } = await home.mem().recall({ query: "tea" });
-  assertEquals(results[0]?.text, "Ada prefers oolong tea");
-  const answer = await home.wire(home.account()).expect(200, [
-    ...["POST", "/api/recall"] as const,
-    { query: "tea" },
-  ]);
-  assertStringIncludes(
-    String(Reflect.get(Object(answer), "notice")),
-    "found by words alone",
-  );
+onStores({
+  name: "relayer asks without a cache",
+  timeout: 240_000,
+  fn: async (storage, t) => {
+    await using embedder = new FakeEmbedder({ width: 64 });
+    await using home = await RelayerHome.open({
+      storage,
+      env: { ...embedder.env("one"), EMBEDDING_CACHE: "0" },
+    });
+    const mem = home.mem();
+    await t.step(
+      "relayer asks each time when EMBEDDING_CACHE is 0",
+      async () => {
+        for (let round = 0; round < 3; round++) {
+          await mem.recall({ query: "tea" });
+        }
+        assertEquals(embedder.texts, ["tea", "tea", "tea"]);
+      },
+    );
+    await t.step(
+      "relayer shares a call of the endpoint among equal questions that come together",
+      async () => {
+        embedder.calls.length = 0;
+        const held = Promise.withResolvers<void>();
+        embedder.held = held.promise;
+        const asked = Array.from(
+          { length: 20 },
+          () => mem.recall({ query: "tea" }),
+        );
+        // Waits until the metrics count all but the first question as sharing its
+        // call: then all have arrived.
+        const url = await metricsUrl(home.service);
+        for (let shared = 0; shared < 19;) {
+          const families = await readMetrics(url);
+          shared = findSeries(families, "relayer_question_vectors_total", {
+            source: "shared",
+          }) ?? 0;
+        }
+        held.resolve();
+        await Promise.all(asked);
+        assertEquals(embedder.texts, ["tea"]);
+      },
+    );
+  },
 });
 
-Deno.test("relayer asks a model for the width that is set, where the model takes it", async () => {
-  await using embedder = new FakeEmbedder({ width: 96, takesWidths: true });
-  await using home = await RelayerHome.open({
-    env: { ...embedder.env("one"), EMBEDDING_WIDTH: "64" },
-  });
-  await home.mem().rememberAndWait("Ada prefers oolong tea");
-  const { results } = await home.mem().recall({ query: "oolong tea" });
-  assert((results[0]?.distance ?? 1) < 0.9);
-  const health = await (await fetch(`${home.url}/health`)).json();
-  assertEquals(health.embedder, { state: "ready" });
+onStores({
+  name:
+    "relayer says which EMBEDDING_WIDTH is right when the model's vectors have another",
+  fn: async (storage) => {
+    await using embedder = new FakeEmbedder({ width: 96 });
+    await using home = await RelayerHome.open({
+      storage,
+      env: { ...embedder.env("one"), EMBEDDING_WIDTH: "64" },
+    });
+    // The start finds it, without a caller.
+    const line = await home.service.waitForLine("EMBEDDING_WIDTH");
+    assert(line.includes("have 96 numbers, and 64 are set"), line);
+    assert(line.includes("set EMBEDDING_WIDTH to 96"), line);
+    const health = await (await fetch(`${home.url}/health`)).json();
+    assertEquals(health.embedder.state, "misfit");
+    assert(health.embedder.reason.includes("set EMBEDDING_WIDTH to 96"));
+    await home.mem().rememberAndWait("Ada prefers oolong tea");
+    const { results } = await home.mem().recall({ query: "tea" });
+    assertEquals(results[0]?.text, "Ada prefers oolong tea");
+    const answer = await home.wire(home.account()).expect(200, [
+      ...["POST", "/api/recall"] as const,
+      { query: "tea" },
+    ]);
+    assertStringIncludes(
+      String(Reflect.get(Object(answer), "notice")),
+      "found by words alone",
+    );
+  },
+});
+
+onStores({
+  name:
+    "relayer asks a model for the width that is set, where the model takes it",
+  fn: async (storage) => {
+    await using embedder = new FakeEmbedder({ width: 96, takesWidths: true });
+    await using home = await RelayerHome.open({
+      storage,
+      env: { ...embedder.env("one"), EMBEDDING_WIDTH: "64" },
+    });
+    await home.mem().rememberAndWait("Ada prefers oolong tea");
+    const { results } = await home.mem().recall({ query: "oolong tea" });
+    assert((results[0]?.distance ?? 1) < 0.9);
+    const health = await (await fetch(`${home.url}/health`)).json();
+    assertEquals(health.embedder, { state: "ready" });
+  },
 });
 
 const TEXTS = Array.from(
@@ -197,130 +229,155 @@ const TEXTS = Array.from(
   (_, number) => `Parcel ${number} came from street ${number % 7}`,
 );
 
-Deno.test("relayer makes all vectors again when the embedder changes, and recalls meanwhile, also after a crash", async () => {
-  await using older = new FakeEmbedder({ width: 64 });
-  await using newer = new FakeEmbedder({ width: 96 });
-  await using home = await RelayerHome.open({ env: older.env("older") });
-  await rememberAll(home.mem(), TEXTS);
-  await home.stop();
-
-  const held = Promise.withResolvers<void>();
-  newer.held = held.promise;
-  const env = { ...newer.env("newer"), RENEWALS_PER_SECOND: "200" };
-  await home.start(env);
-  await home.service.waitForLine("found by words alone");
-  await waitUntil(() => newer.calls.length > 0, { what: "a call for texts" });
-  held.resolve();
-  // A fused recall finds all memories by their words from the start.
-  for (const number of [0, 77, 199]) {
-    const { results } = await home.mem().recall({
-      ...{ query: `Which street did parcel ${number} come from?`, limit: 3 },
-      ranking: "fused",
+onStores({
+  name:
+    "relayer makes all vectors again when the embedder changes, and recalls meanwhile, also after a crash",
+  fn: async (storage) => {
+    await using older = new FakeEmbedder({ width: 64 });
+    await using newer = new FakeEmbedder({ width: 96 });
+    await using home = await RelayerHome.open({
+      storage,
+      env: older.env("older"),
     });
-    assertEquals(results[0]?.text, TEXTS[number]);
-  }
-  // Vectors of one call are stored before the next call is made.
-  const callsForTexts = (): number =>
-    newer.calls.filter(([text = ""]) => TEXTS.includes(text)).length;
-  await waitUntil(() => callsForTexts() > 1, { what: "some vectors" });
-  home.service.signal("SIGKILL");
-  await home.service.waitForExit();
-  const before = newer.texts.filter((text) => TEXTS.includes(text)).length;
-  newer.calls.length = 0;
-  await home.start(env);
-  await home.service.waitForLine("Renewed entries of the index");
-  const after = newer.texts.filter((text) => TEXTS.includes(text)).length;
-  assert(after < TEXTS.length, `${before} texts before, ${after} after`);
-  assert(before + after >= TEXTS.length);
+    await rememberAll(home.mem(), TEXTS);
+    await home.stop();
 
-  // Recall by distance finds each text by the vector of the newer embedder.
-  for (let number = 0; number < TEXTS.length; number += 9) {
-    const text = TEXTS[number] ?? "";
-    const { results } = await home.mem().recall({ query: text, limit: 1 });
-    assertEquals(results[0]?.text, text);
-    assert((results[0]?.distance ?? 1) < 0.001);
-  }
-  const { total } = await home.mem().recall({ query: "parcel", limit: 100 });
-  assertEquals(total, 100);
-  const families = await readMetrics(await metricsUrl(home.service));
-  const inState = (state: string): number | undefined =>
-    findSeries(families, "relayer_index_renewal_memories", { state });
-  assertEquals(
-    ["checked", "unchecked", "failed", "waiting"].map(inState),
-    [200, 0, 0, 0],
-  );
-  newer.calls.length = 0;
-  await home.restart(env);
-  await home.service.waitForLine("Loaded the index");
-  assertEquals(newer.texts, []);
+    const held = Promise.withResolvers<void>();
+    newer.held = held.promise;
+    const env = { ...newer.env("newer"), RENEWALS_PER_SECOND: "200" };
+    await home.start(env);
+    await home.service.waitForLine("found by words alone");
+    await waitUntil(() => newer.calls.length > 0, { what: "a call for texts" });
+    held.resolve();
+    // A fused recall finds all memories by their words from the start.
+    for (const number of [0, 77, 199]) {
+      const { results } = await home.mem().recall({
+        ...{ query: `Which street did parcel ${number} come from?`, limit: 3 },
+        ranking: "fused",
+      });
+      assertEquals(results[0]?.text, TEXTS[number]);
+    }
+    // Vectors of one call are stored before the next call is made.
+    const callsForTexts = (): number =>
+      newer.calls.filter(([text = ""]) => TEXTS.includes(text)).length;
+    await waitUntil(() => callsForTexts() > 1, { what: "some vectors" });
+    home.service.signal("SIGKILL");
+    await home.service.waitForExit();
+    const before = newer.texts.filter((text) => TEXTS.includes(text)).length;
+    newer.calls.length = 0;
+    await home.start(env);
+    await home.service.waitForLine("Renewed entries of the index");
+    const after = newer.texts.filter((text) => TEXTS.includes(text)).length;
+    assert(after < TEXTS.length, `${before} texts before, ${after} after`);
+    assert(before + after >= TEXTS.length);
+
+    // Recall by distance finds each text by the vector of the newer embedder.
+    for (let number = 0; number < TEXTS.length; number += 9) {
+      const text = TEXTS[number] ?? "";
+      const { results } = await home.mem().recall({ query: text, limit: 1 });
+      assertEquals(results[0]?.text, text);
+      assert((results[0]?.distance ?? 1) < 0.001);
+    }
+    const { total } = await home.mem().recall({ query: "parcel", limit: 100 });
+    assertEquals(total, 100);
+    const families = await readMetrics(await metricsUrl(home.service));
+    const inState = (state: string): number | undefined =>
+      findSeries(families, "relayer_index_renewal_memories", { state });
+    assertEquals(
+      ["checked", "unchecked", "failed", "waiting"].map(inState),
+      [200, 0, 0, 0],
+    );
+    newer.calls.length = 0;
+    await home.restart(env);
+    await home.service.waitForLine("Loaded the index");
+    assertEquals(newer.texts, []);
+  },
 });
 
-Deno.test("relayer makes vectors again of owners that INDEX_BYTES has no room for, beside writes and deletions", async () => {
-  await using older = new FakeEmbedder({ width: 64 });
-  await using newer = new FakeEmbedder({ width: 96 });
-  const env = { INDEX_BYTES: "65536" };
-  await using home = await RelayerHome.open({
-    ...{ accounts: 3, env: { ...env, ...older.env("older") } },
-  });
-  for (const account of home.accounts) {
-    await rememberAll(home.mem({}, account), TEXTS.slice(0, 60));
-  }
-  await home.restart({ ...env, ...newer.env("newer") });
-  const mems = home.accounts.map((account) => home.mem({}, account));
-  for (const mem of mems) {
-    const { results: [first] } = await mem.recall({
-      ...{ query: "parcel 3", ranking: "fused", limit: 1 },
+onStores({
+  name:
+    "relayer makes vectors again of owners that INDEX_BYTES has no room for, beside writes and deletions",
+  fn: async (storage) => {
+    await using older = new FakeEmbedder({ width: 64 });
+    await using newer = new FakeEmbedder({ width: 96 });
+    const env = { INDEX_BYTES: "65536" };
+    await using home = await RelayerHome.open({
+      storage,
+      ...{ accounts: 3, env: { ...env, ...older.env("older") } },
     });
-    await mem.deleteMemory(first?.id ?? "");
-    await mem.rememberAndWait("A letter came as well");
-  }
-  await home.service.waitForLine("Renewed entries of the index");
-  for (const mem of mems) {
-    const { total, results } = await mem.recall({
-      ...{ query: "A letter came as well", limit: 100 },
-    });
-    assertEquals(total, 60);
-    assertEquals(results[0]?.text, "A letter came as well");
-    assert(!results.some(({ text }) => text === TEXTS[3]));
-  }
+    for (const account of home.accounts) {
+      await rememberAll(home.mem({}, account), TEXTS.slice(0, 60));
+    }
+    await home.restart({ ...env, ...newer.env("newer") });
+    const mems = home.accounts.map((account) => home.mem({}, account));
+    for (const mem of mems) {
+      const { results: [first] } = await mem.recall({
+        ...{ query: "parcel 3", ranking: "fused", limit: 1 },
+      });
+      await mem.deleteMemory(first?.id ?? "");
+      await mem.rememberAndWait("A letter came as well");
+    }
+    await home.service.waitForLine("Renewed entries of the index");
+    for (const mem of mems) {
+      const { total, results } = await mem.recall({
+        ...{ query: "A letter came as well", limit: 100 },
+      });
+      assertEquals(total, 60);
+      assertEquals(results[0]?.text, "A letter came as well");
+      assert(!results.some(({ text }) => text === TEXTS[3]));
+    }
+  },
 });
 
-Deno.test("relayer makes no vector again when RENEWALS_PER_SECOND is 0", async () => {
-  await using older = new FakeEmbedder({ width: 64 });
-  await using newer = new FakeEmbedder({ width: 96 });
-  await using home = await RelayerHome.open({ env: older.env("older") });
-  await rememberAll(home.mem(), TEXTS.slice(0, 40));
-  await home.restart({ ...newer.env("newer"), RENEWALS_PER_SECOND: "0" });
-  await home.service.waitForLine("Loaded the index");
-  const { total } = await home.mem().recall({ query: "parcel" });
-  assertEquals(total, 0);
-  assertEquals(newer.texts, ["parcel"]);
+onStores({
+  name: "relayer makes no vector again when RENEWALS_PER_SECOND is 0",
+  fn: async (storage) => {
+    await using older = new FakeEmbedder({ width: 64 });
+    await using newer = new FakeEmbedder({ width: 96 });
+    await using home = await RelayerHome.open({
+      storage,
+      env: older.env("older"),
+    });
+    await rememberAll(home.mem(), TEXTS.slice(0, 40));
+    await home.restart({ ...newer.env("newer"), RENEWALS_PER_SECOND: "0" });
+    await home.service.waitForLine("Loaded the index");
+    const { total } = await home.mem().recall({ query: "parcel" });
+    assertEquals(total, 0);
+    assertEquals(newer.texts, ["parcel"]);
+  },
 });
 
-Deno.test("relayer makes words of memories that an earlier program has stored, and keeps their vectors", async () => {
-  await using home = await RelayerHome.open();
-  const texts = ["Ada met Grandma in Ljubljana", "The piano needs tuning"];
-  await rememberAll(home.mem(), texts);
-  await home.stop();
-  assertEquals(await withoutWords(home.dataDir), 2);
+onStores({
+  name:
+    "relayer makes words of memories that an earlier program has stored, and keeps their vectors",
+  fn: async (storage) => {
+    await using home = await RelayerHome.open({ storage });
+    const texts = ["Ada met Grandma in Ljubljana", "The piano needs tuning"];
+    await rememberAll(home.mem(), texts);
+    await home.stop();
+    assertEquals(
+      await withoutWords({ DATA_DIR: home.dataDir, ...home.storage.env }),
+      2,
+    );
 
-  const matched = async (): Promise<readonly string[]> => {
-    const { results } = await home.mem().recall({
-      ...{ query: "Who was in Ljubljana?", ranking: "fused", explain: true },
-    });
-    const first = results.find(({ text }) => text === texts[0]);
-    return first?.explanation?.matched ?? [];
-  };
-  await home.start({ RENEWALS_PER_SECOND: "0" });
-  assertEquals(await matched(), []);
-  await home.stop();
-  await home.start();
-  await home.service.waitForLine("Renewed entries of the index");
-  assert((await matched()).includes("ljubljana"));
-  await home.restart({ RENEWALS_PER_SECOND: "0" });
-  assert((await matched()).includes("ljubljana"));
-  await home.stop();
-  assertEquals(await readableTraces(home.dataDir, listWords(texts)), []);
+    const matched = async (): Promise<readonly string[]> => {
+      const { results } = await home.mem().recall({
+        ...{ query: "Who was in Ljubljana?", ranking: "fused", explain: true },
+      });
+      const first = results.find(({ text }) => text === texts[0]);
+      return first?.explanation?.matched ?? [];
+    };
+    await home.start({ RENEWALS_PER_SECOND: "0" });
+    assertEquals(await matched(), []);
+    await home.stop();
+    await home.start();
+    await home.service.waitForLine("Renewed entries of the index");
+    assert((await matched()).includes("ljubljana"));
+    await home.restart({ RENEWALS_PER_SECOND: "0" });
+    assert((await matched()).includes("ljubljana"));
+    await home.stop();
+    assertEquals(await home.storage.traces(listWords(texts)), []);
+  },
 });
 
 async function rememberAll(mem: Mem, texts: readonly string[]): Promise<void> {

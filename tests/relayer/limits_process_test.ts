@@ -2,22 +2,30 @@ import { assert, assertEquals, assertRejects } from "@std/assert";
 import { MemError } from "../../mod.ts";
 import { runSteps } from "../support/data_service_process.ts";
 import { waitUntil } from "../support/wait_until.ts";
+import { onStores } from "./on_stores.ts";
 import { RelayerHome } from "./relayer_home.ts";
 import { getMember, sendWire } from "./wire_client.ts";
 
 const LIMITED = { RATE_LIMIT_DISABLED: "false" };
 
-Deno.test("relayer limits keys by minute", { timeout: 240_000 }, async (t) => {
-  // Each step has an account of its own.
-  await using home = await RelayerHome.open({
-    accounts: 2,
-    env: { ...LIMITED, RATE_POINT_BYTES: "1024", RATE_PER_KEY_MINUTE: "20" },
-  });
-  await runSteps(t, home, {
-    "relayer counts bytes as points, on top of those of the route": countsBytes,
-    "relayer answers 429 with layer and Retry-After when points are used up":
-      answersLimited,
-  });
+onStores({
+  name: "relayer limits keys by minute",
+  timeout: 240_000,
+  onBoth: true,
+  fn: async (storage, t) => {
+    // Each step has an account of its own.
+    await using home = await RelayerHome.open({
+      storage,
+      accounts: 2,
+      env: { ...LIMITED, RATE_POINT_BYTES: "1024", RATE_PER_KEY_MINUTE: "20" },
+    });
+    await runSteps(t, home, {
+      "relayer counts bytes as points, on top of those of the route":
+        countsBytes,
+      "relayer answers 429 with layer and Retry-After when points are used up":
+        answersLimited,
+    });
+  },
 });
 
 async function countsBytes(home: RelayerHome): Promise<void> {
@@ -77,85 +85,98 @@ async function answersLimited(home: RelayerHome): Promise<void> {
   assertEquals(await config(), true);
 }
 
-Deno.test("relayer limits accounts by the minute and by the hour", async () => {
-  await using home = await RelayerHome.open({
-    env: { ...LIMITED, RATE_PER_ACCOUNT_MINUTE: "4" },
-  });
-  const wire = home.wire();
-  const spend = async (): Promise<unknown> => {
-    for (let call = 0; call < 6; call++) {
-      const answer = await wire.call("GET", "/api/whoami");
-      if (answer.status === 429) return getMember(answer.json, "layer");
-    }
-    return undefined;
-  };
-  assertEquals(await spend(), "account_burst");
-  await home.restart({
-    RATE_PER_ACCOUNT_MINUTE: "60",
-    RATE_PER_ACCOUNT_HOUR: "5",
-  });
-  assertEquals(await spend(), "account_sustained");
+onStores({
+  name: "relayer limits accounts by the minute and by the hour",
+  fn: async (storage) => {
+    await using home = await RelayerHome.open({
+      storage,
+      env: { ...LIMITED, RATE_PER_ACCOUNT_MINUTE: "4" },
+    });
+    const wire = home.wire();
+    const spend = async (): Promise<unknown> => {
+      for (let call = 0; call < 6; call++) {
+        const answer = await wire.call("GET", "/api/whoami");
+        if (answer.status === 429) return getMember(answer.json, "layer");
+      }
+      return undefined;
+    };
+    assertEquals(await spend(), "account_burst");
+    await home.restart({
+      RATE_PER_ACCOUNT_MINUTE: "60",
+      RATE_PER_ACCOUNT_HOUR: "5",
+    });
+    assertEquals(await spend(), "account_sustained");
+  },
 });
 
-Deno.test("relayer answers 402 when an owner's storage is used up", async () => {
-  await using home = await RelayerHome.open({
-    accounts: 2,
-    env: { STORAGE_QUOTA_BYTES: "8192" },
-  });
-  const mem = home.mem();
-  const full = await mem.rememberAndWait("x".repeat(6_000));
-  const status = async (act: () => Promise<unknown>) =>
-    (await assertRejects(act, MemError)).status;
-  assertEquals(await status(() => mem.remember("y".repeat(4_000))), 402);
-  assertEquals(
-    await status(() => mem.rememberBulk([{ text: "z".repeat(4_000) }])),
-    402,
-  );
-  const vector = await mem.embed("sealed");
-  const encryptedData = new Uint8Array(4_000);
-  assertEquals(
-    await status(() => mem.rememberManual({ encryptedData, vector })),
-    402,
-  );
-  // Another owner has a quota of its own, and deleting a memory frees storage.
-  await home.mem({}, home.account(1)).rememberAndWait("w".repeat(4_000));
-  assertEquals((await mem.stats()).memory_count, 1);
-  await mem.deleteMemory(full.id);
-  await waitUntil(async () => {
-    try {
-      await mem.rememberAndWait("y".repeat(4_000));
-      return true;
-    } catch (error) {
-      if (error instanceof MemError && error.status === 402) return false;
-      throw error;
-    }
-  }, { what: "room" });
+onStores({
+  name: "relayer answers 402 when an owner's storage is used up",
+  fn: async (storage) => {
+    await using home = await RelayerHome.open({
+      storage,
+      accounts: 2,
+      env: { STORAGE_QUOTA_BYTES: "8192" },
+    });
+    const mem = home.mem();
+    const full = await mem.rememberAndWait("x".repeat(6_000));
+    const status = async (act: () => Promise<unknown>) =>
+      (await assertRejects(act, MemError)).status;
+    assertEquals(await status(() => mem.remember("y".repeat(4_000))), 402);
+    assertEquals(
+      await status(() => mem.rememberBulk([{ text: "z".repeat(4_000) }])),
+      402,
+    );
+    const vector = await mem.embed("sealed");
+    const encryptedData = new Uint8Array(4_000);
+    assertEquals(
+      await status(() => mem.rememberManual({ encryptedData, vector })),
+      402,
+    );
+    // Another owner has a quota of its own, and deleting a memory frees storage.
+    await home.mem({}, home.account(1)).rememberAndWait("w".repeat(4_000));
+    assertEquals((await mem.stats()).memory_count, 1);
+    await mem.deleteMemory(full.id);
+    await waitUntil(async () => {
+      try {
+        await mem.rememberAndWait("y".repeat(4_000));
+        return true;
+      } catch (error) {
+        if (error instanceof MemError && error.status === 402) return false;
+        throw error;
+      }
+    }, { what: "room" });
+  },
 });
 
-Deno.test("relayer answers with what there is room for, names the rest and gives it by its ids", async () => {
-  await using home = await RelayerHome.open({
-    env: { MAX_ANSWER_BYTES: "8192" },
-  });
-  const mem = home.mem();
-  const texts = ["Ada", "Bo", "Cy", "Di"].map((name) =>
-    `${name} likes tea. ${name.repeat(1_500)}`
-  );
-  const { results: stored } = await mem.rememberBulkAndWait(
-    texts.map((text) => ({ text })),
-  );
-  assertEquals(stored.map(({ status }) => status), Array(4).fill("done"));
-  const seen: string[] = [];
-  let ids: readonly string[] | undefined;
-  let rounds = 0;
-  do {
-    const found = await mem.recall({ query: "Who likes tea?", ids });
-    assert(found.results.length >= 1);
-    seen.push(...found.results.map(({ text }) => text));
-    assertEquals(found.total, found.results.length);
-    assertEquals(found.truncated === true, found.omitted_ids !== undefined);
-    ids = found.omitted_ids;
-    rounds++;
-  } while (ids !== undefined);
-  assertEquals(seen.toSorted(), texts.toSorted());
-  assert(rounds >= 2, `${rounds} rounds`);
+onStores({
+  name:
+    "relayer answers with what there is room for, names the rest and gives it by its ids",
+  fn: async (storage) => {
+    await using home = await RelayerHome.open({
+      storage,
+      env: { MAX_ANSWER_BYTES: "8192" },
+    });
+    const mem = home.mem();
+    const texts = ["Ada", "Bo", "Cy", "Di"].map((name) =>
+      `${name} likes tea. ${name.repeat(1_500)}`
+    );
+    const { results: stored } = await mem.rememberBulkAndWait(
+      texts.map((text) => ({ text })),
+    );
+    assertEquals(stored.map(({ status }) => status), Array(4).fill("done"));
+    const seen: string[] = [];
+    let ids: readonly string[] | undefined;
+    let rounds = 0;
+    do {
+      const found = await mem.recall({ query: "Who likes tea?", ids });
+      assert(found.results.length >= 1);
+      seen.push(...found.results.map(({ text }) => text));
+      assertEquals(found.total, found.results.length);
+      assertEquals(found.truncated === true, found.omitted_ids !== undefined);
+      ids = found.omitted_ids;
+      rounds++;
+    } while (ids !== undefined);
+    assertEquals(seen.toSorted(), texts.toSorted());
+    assert(rounds >= 2, `${rounds} rounds`);
+  },
 });

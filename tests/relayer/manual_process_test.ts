@@ -30,6 +30,7 @@ import {
   withTrial,
   withTrialServers,
 } from "./manual_trial.ts";
+import { onStores } from "./on_stores.ts";
 import { readableTraces } from "./readable_traces.ts";
 import { isProbe } from "./fake_embedder.ts";
 
@@ -73,17 +74,18 @@ function silentEmbedder() {
   };
 }
 
-Deno.test(
-  "MemManual remembers and recalls with the ledger, key servers and the relayer as processes",
+onStores({
+  name:
+    "MemManual remembers and recalls with the ledger, key servers and the relayer as processes",
   // The steps share the ledger and the key servers.
-  { timeout: 240_000 },
-  (t) =>
+  timeout: 240_000,
+  fn: (storage, t) =>
     withTrialServers(async (servers) => {
       await t.step(
         "a relayer has nothing of what MemManual remembers and asks that could be read, on disk or in its heap",
         async () => {
           await using embedder = silentEmbedder();
-          await withTrial(async ({ config, folders, relayer, owner }) => {
+          await withTrial(async ({ config, traces, relayer, owner }) => {
             const heap = await Deno.makeTempDir({ prefix: "heap_test_" });
             try {
               await using mem = MemManual.create(config);
@@ -104,12 +106,7 @@ Deno.test(
                 new Set([owner.address]),
               );
               await Deno.remove(`${heap}/manual`);
-              for (const folder of folders) {
-                assertEquals(
-                  await readableTraces(folder, [...WORDS, ...TEXTS]),
-                  [],
-                );
-              }
+              assertEquals(await traces([...WORDS, ...TEXTS]), []);
               for (const word of WORDS) {
                 assertEquals(relayer.stderr.includes(word), false, word);
               }
@@ -123,9 +120,9 @@ Deno.test(
               await open.remember(SHOWN);
               assert((await embedder.asked).includes(SHOWN));
               await writeHeapSnapshot(relayer, `${heap}/shown`);
-              const traces = await readableTraces(heap, [SHOWN, "ophicleides"]);
+              const shown = await readableTraces(heap, [SHOWN, "ophicleides"]);
               assert(
-                traces.some(({ path, secret }) =>
+                shown.some(({ path, secret }) =>
                   path === "shown" && secret === SHOWN
                 ),
               );
@@ -207,18 +204,13 @@ Deno.test(
       await t.step(
         "what MemManual remembered is restored on a relayer that has lost its index, and finds it as before",
         async () => {
-          await withTrial(async ({ config, relayer, restart, folders }) => {
+          await withTrial(async ({ config, relayer, restart, storage }) => {
             await using mem = MemManual.create(config);
             for (const text of TEXTS) await mem.rememberManual(text);
             const { id } = await mem.rememberManual(SHOWN);
             assertEquals((await mem.deleteMemory(id)).deleted, true);
             assertEquals(await relayer.stop(), 0);
-            const [, dataDir = ""] = folders;
-            for await (const { name } of Deno.readDir(dataDir)) {
-              if (/^relayer\.db/.test(name)) {
-                await Deno.remove(`${dataDir}/${name}`);
-              }
-            }
+            await storage.loseRows();
             const { url: serverUrl } = await restart();
             await using again = MemManual.create({ ...config, serverUrl });
             assertEquals((await again.recallManual(QUESTION)).total, 0);
@@ -273,5 +265,5 @@ Deno.test(
           }, { servers });
         },
       );
-    }),
-);
+    }, storage),
+});

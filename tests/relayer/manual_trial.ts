@@ -23,6 +23,12 @@ import {
   runRelayerCommand,
   startRelayer,
 } from "../support/relayer_process.ts";
+import {
+  FolderStorage,
+  type HomeStorage,
+  type MakeStorage,
+} from "./home_storage.ts";
+import { type ReadableTrace, readableTraces } from "./readable_traces.ts";
 
 const WIDTH = 1_536;
 const CREDENTIAL = "0123456789abcdef0123456789abcdef";
@@ -59,6 +65,8 @@ export interface TrialServers {
   readonly ledgerDir: string;
   /** The key servers: three, of which two have to answer. */
   readonly group: KeyServerGroup;
+  /** Makes what keeps the data of a relayer. */
+  readonly storage: MakeStorage;
 }
 
 /** Options of {@linkcode withTrial}. */
@@ -111,8 +119,12 @@ export interface ManualTrial {
     changed?: Environment,
     runWith?: typeof runRelayerCommand,
   ) => Promise<ServiceRun>;
-  /** The data folders of all processes other than the key servers. */
-  readonly folders: readonly string[];
+  /** What keeps the relayer's data. */
+  readonly storage: HomeStorage;
+  /** Searches for secrets what the ledger and the relayer have written. */
+  readonly traces: (
+    secrets: readonly string[],
+  ) => Promise<readonly ReadableTrace[]>;
   /** The configuration with which clients of the delegate are created. */
   readonly config: MemManualConfig;
 }
@@ -136,9 +148,14 @@ async function sendTo(
 
 type Environment = Readonly<Record<string, string>>;
 
-/** Starts a ledger and key servers, runs `use`, and removes everything. */
+/**
+ * Starts a ledger and key servers, runs `use`, and removes everything.
+ *
+ * @param storage As `onStores` gives it; without it, data are in folders.
+ */
 export async function withTrialServers(
   use: (servers: TrialServers) => Promise<void>,
+  storage: MakeStorage = (dataDir) => new FolderStorage(dataDir),
 ): Promise<void> {
   const ledgerDir = await Deno.makeTempDir({ prefix: "ledger_test_" });
   try {
@@ -158,7 +175,7 @@ export async function withTrialServers(
       });
       assertEquals(code, 0, stderr);
     }
-    await use({ ledgerUrl: ledger.url, ledgerDir, group });
+    await use({ ledgerUrl: ledger.url, ledgerDir, group, storage });
   } finally {
     await Deno.remove(ledgerDir, { recursive: true });
   }
@@ -180,7 +197,7 @@ export async function withTrial(
   }
   const { ledgerUrl, ledgerDir, group } = servers;
   const dataDir = await Deno.makeTempDir({ prefix: "relayer_test_" });
-  const folders = [ledgerDir, dataDir];
+  const storage = servers.storage(dataDir);
   try {
     const owner = new TransactionSigner({
       seed: ownerSeed,
@@ -199,6 +216,7 @@ export async function withTrial(
       LEDGER_REGISTRY_ID: deriveRegistryId(LOCAL_PACKAGE_ID),
       LEDGER_CREDENTIAL: CREDENTIAL,
       LOG_LEVEL: "debug",
+      ...storage.env,
       ...(typeof env === "function" ? env(group) : env),
     };
     const start = (changed: Environment = {}) =>
@@ -217,7 +235,11 @@ export async function withTrial(
       runWith = runRelayerCommand,
     ) => runWith({ dataDir, args, env: { ...settings, ...changed } });
     await use({
-      ...{ owner, group, relayer, restart, run, send, folders },
+      ...{ owner, group, relayer, restart, run, send, storage },
+      traces: async (secrets) => [
+        ...await readableTraces(ledgerDir, secrets),
+        ...await storage.traces(secrets),
+      ],
       config: {
         key: createSeed(DELEGATE),
         accountId: owner.accountId,

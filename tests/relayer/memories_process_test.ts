@@ -5,17 +5,19 @@ import {
   assertRejects,
 } from "@std/assert";
 import { MemError, RememberJobNotFound } from "../../mod.ts";
+import { onStores } from "./on_stores.ts";
 import { RelayerHome } from "./relayer_home.ts";
 import { getMember } from "./wire_client.ts";
 
 const DAY_MS = 86_400_000;
 
-Deno.test({
+onStores({
   name: "relayer keeps memories and finds them again",
   // The steps share a relayer, each with an account of its own.
   timeout: 240_000,
-  async fn(t) {
-    await using home = await RelayerHome.open({ accounts: 4 });
+  onBoth: true,
+  fn: async (storage, t) => {
+    await using home = await RelayerHome.open({ storage, accounts: 4 });
     await t.step(
       "relayer remembers and recalls by relevance, newness, importance and metadata",
       async () => {

@@ -21,7 +21,7 @@ const TEXT = "Ada prefers tea to coffee.";
 
 Deno.test("an owner makes an account, and a delegate remembers, recalls, restores and is shut out, with every part in a process of its own", async () => {
   await using blobs = await BlobStoreProcess.start();
-  await withTrial(async ({ config, relayer, restart, folders, group }) => {
+  await withTrial(async ({ config, relayer, restart, storage, group }) => {
     const owner = {
       key: OWNER_KEY,
       serverUrl: relayer.url,
@@ -47,9 +47,7 @@ Deno.test("an owner makes an account, and a delegate remembers, recalls, restore
     await group.processes[1]?.kill();
     assertEquals(await relayer.stop(), 0);
     // Deletes everything that the relayer has stored, including its keys.
-    for await (const { name } of Deno.readDir(folders[1] ?? "")) {
-      await Deno.remove(`${folders[1]}/${name}`, { recursive: true });
-    }
+    await storage.loseAll();
     const { url: serverUrl } = await restart();
     await using again = MemManual.create({ ...own, serverUrl });
     assertEquals((await again.recallManual(question)).total, 0);

@@ -1,6 +1,6 @@
 /**
- * Changes the data folder of a stopped relayer to what an earlier version would
- * have left.
+ * Changes the data of a stopped relayer to what an earlier version would have
+ * left.
  *
  * @module
  */
@@ -14,15 +14,14 @@ import { RecordingLogger } from "../support/recording_logger.ts";
 
 /**
  * Removes the words from the index entries of the first hundred memories, which
- * must have words.
+ * must have words; `env` has the relayer's settings.
  *
  * @returns The number of changed entries.
  */
-export async function withoutWords(dataDir: string): Promise<number> {
-  const read = readSettings(
-    relayerSettings,
-    (name) => name === "DATA_DIR" ? dataDir : undefined,
-  );
+export async function withoutWords(
+  env: Readonly<Record<string, string>>,
+): Promise<number> {
+  const read = readSettings(relayerSettings, (name) => env[name]);
   assert(read.kind === "ok");
   const tools = { clock: systemClock, logger: new RecordingLogger() };
   const data = await openData(read.values, tools);

@@ -3,18 +3,23 @@ import { Mem, MemError, RememberJobNotFound } from "../../mod.ts";
 import { generateDelegateKey } from "../../sdk/account.ts";
 import { runSteps } from "../support/data_service_process.ts";
 import { runRelayer, runRelayerCommand } from "../support/relayer_process.ts";
+import { onStores } from "./on_stores.ts";
 import { RelayerHome } from "./relayer_home.ts";
 import { readList, readText, sendWire } from "./wire_client.ts";
 import { signByHand } from "./hand_signer.ts";
 
-Deno.test("relayer lets owners in", { timeout: 240_000 }, async (t) => {
-  // The third account is that of the second step.
-  await using home = await RelayerHome.open({ accounts: 3 });
-  await runSteps(t, home, {
-    "relayer keeps owners apart": keepsApart,
-    "relayer lets delegates of an account share, and lets a removed one in no more":
-      letsDelegatesShare,
-  });
+onStores({
+  name: "relayer lets owners in",
+  timeout: 240_000,
+  fn: async (storage, t) => {
+    // The third account is that of the second step.
+    await using home = await RelayerHome.open({ storage, accounts: 3 });
+    await runSteps(t, home, {
+      "relayer keeps owners apart": keepsApart,
+      "relayer lets delegates of an account share, and lets a removed one in no more":
+        letsDelegatesShare,
+    });
+  },
 });
 
 async function keepsApart(home: RelayerHome): Promise<void> {

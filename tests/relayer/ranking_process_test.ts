@@ -1,5 +1,6 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import type { RecallMemory } from "../../mod.ts";
+import { onStores } from "./on_stores.ts";
 import { RelayerHome } from "./relayer_home.ts";
 
 const TEXTS = [
@@ -20,12 +21,12 @@ interface Recalled {
   }[];
 }
 
-Deno.test({
+onStores({
   name: "relayer ranks by vectors, or by words as well",
   // The steps share a relayer, each with an account of its own.
   timeout: 240_000,
-  async fn(t) {
-    await using home = await RelayerHome.open({ accounts: 4 });
+  fn: async (storage, t) => {
+    await using home = await RelayerHome.open({ storage, accounts: 4 });
     await t.step(
       "relayer ranks by words and vectors where it is asked to, before and after a restart",
       async () => {
@@ -186,12 +187,13 @@ Deno.test({
   },
 });
 
-Deno.test({
+onStores({
   name: "relayer ranks as its settings say",
   // The steps share a relayer, each with an account of its own.
   timeout: 120_000,
-  async fn(t) {
+  fn: async (storage, t) => {
     await using home = await RelayerHome.open({
+      storage,
       accounts: 2,
       env: { RANKING: "fused" },
     });

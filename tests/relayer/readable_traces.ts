@@ -31,7 +31,7 @@ export function listWords(texts: readonly string[]): readonly string[] {
   return [...new Set(words)].filter((word) => word.length >= MIN_WORD_LETTERS);
 }
 
-/** Searches each file in a folder, at any depth, for secrets. */
+/** Searches a file, or each file in a folder at any depth, for secrets. */
 export async function readableTraces(
   folder: string,
   secrets: readonly string[],
@@ -47,8 +47,9 @@ export async function readableTraces(
   return found;
 }
 
-/** Returns the paths of all files in a folder, at any depth. */
+/** Returns the paths of all files in a folder, at any depth; a file's own. */
 export async function filesUnder(folder: string): Promise<readonly string[]> {
+  if ((await Deno.stat(folder)).isFile) return [folder];
   const paths: string[] = [];
   for await (const { name, isDirectory } of Deno.readDir(folder)) {
     const path = `${folder}/${name}`;

@@ -26,6 +26,7 @@ import {
   type KeptReceiptKey,
   ReceiptSigner,
 } from "../../services/relayer/receipts/receipt.ts";
+import { onStores } from "./on_stores.ts";
 import { RelayerHome } from "./relayer_home.ts";
 
 type ReceiptStatement = Parameters<ReceiptSigner["sign"]>[0];
@@ -171,61 +172,69 @@ function mutated(text: string, random: SeededRandom): string {
   return changed;
 }
 
-Deno.test("receipts of the relayer verify after a restart and with a key that was made since, offline with pinned keys", async () => {
-  await using home = await RelayerHome.open();
-  const text = "Ada drinks tea";
-  const fetchKeys = async (): Promise<readonly ReceiptKey[]> => {
-    const config = await (await fetch(`${home.url}/config`)).json();
-    return config.receiptKeys;
-  };
-  const { id, receipt, content_salt } = await home.mem().rememberAndWait(text);
-  assert(receipt !== undefined && content_salt !== undefined);
-  const pinned = await fetchKeys();
-  assertEquals(pinned.length, 1);
-  await home.stop();
-  const made = await runRelayer({
-    dataDir: home.dataDir,
-    args: ["vault", "new-receipt-key", "--json"],
-  });
-  assertEquals(made.code, 0, made.stderr);
-  await home.start();
-  assertEquals(await fetchKeys(), [...pinned, JSON.parse(made.stdout)]);
-  const again = await home.mem().getRememberStatus(id);
-  assert(again.receipt !== undefined);
-  assertNotEquals(again.receipt.key_id, receipt.key_id);
-  assertEquals(again.receipt.content_hash, receipt.content_hash);
-  assertEquals(again.content_salt, content_salt);
+onStores({
+  name:
+    "receipts of the relayer verify after a restart and with a key that was made since, offline with pinned keys",
+  onBoth: true,
+  fn: async (storage) => {
+    await using home = await RelayerHome.open({ storage });
+    const text = "Ada drinks tea";
+    const fetchKeys = async (): Promise<readonly ReceiptKey[]> => {
+      const config = await (await fetch(`${home.url}/config`)).json();
+      return config.receiptKeys;
+    };
+    const { id, receipt, content_salt } = await home.mem().rememberAndWait(
+      text,
+    );
+    assert(receipt !== undefined && content_salt !== undefined);
+    const pinned = await fetchKeys();
+    assertEquals(pinned.length, 1);
+    await home.stop();
+    const made = await runRelayer({
+      dataDir: home.dataDir,
+      env: home.storage.env,
+      args: ["vault", "new-receipt-key", "--json"],
+    });
+    assertEquals(made.code, 0, made.stderr);
+    await home.start();
+    assertEquals(await fetchKeys(), [...pinned, JSON.parse(made.stdout)]);
+    const again = await home.mem().getRememberStatus(id);
+    assert(again.receipt !== undefined);
+    assertNotEquals(again.receipt.key_id, receipt.key_id);
+    assertEquals(again.receipt.content_hash, receipt.content_hash);
+    assertEquals(again.content_salt, content_salt);
 
-  const offline = Mem.create({
-    ...{ key: "07".repeat(32), accountId: "0x1" },
-    receiptKeys: pinned,
-    fetch: () => Promise.reject(new TypeError("there is no network")),
-  });
-  const contentSalt = content_salt;
-  assertEquals(await offline.verifyReceipt(receipt, { text, contentSalt }), {
-    kind: "ok",
-    isPinned: true,
-  });
-  assertEquals(await offline.verifyReceipt(again.receipt), {
-    kind: "invalid",
-    reason: "unknown_key",
-  });
-  assertEquals(await home.mem().verifyReceipt(again.receipt), {
-    kind: "ok",
-    isPinned: false,
-  });
-  await assertRejects(
-    () => offline.verifyReceipt(receipt, { text }),
-    TypeError,
-    "contentSalt",
-  );
-  await assertRejects(
-    () =>
-      offline.verifyReceipt(receipt, {
-        ...{ text: "another text", contentSalt },
-        bytes: new Uint8Array(1),
-      }),
-    TypeError,
-    "no bytes",
-  );
+    const offline = Mem.create({
+      ...{ key: "07".repeat(32), accountId: "0x1" },
+      receiptKeys: pinned,
+      fetch: () => Promise.reject(new TypeError("there is no network")),
+    });
+    const contentSalt = content_salt;
+    assertEquals(await offline.verifyReceipt(receipt, { text, contentSalt }), {
+      kind: "ok",
+      isPinned: true,
+    });
+    assertEquals(await offline.verifyReceipt(again.receipt), {
+      kind: "invalid",
+      reason: "unknown_key",
+    });
+    assertEquals(await home.mem().verifyReceipt(again.receipt), {
+      kind: "ok",
+      isPinned: false,
+    });
+    await assertRejects(
+      () => offline.verifyReceipt(receipt, { text }),
+      TypeError,
+      "contentSalt",
+    );
+    await assertRejects(
+      () =>
+        offline.verifyReceipt(receipt, {
+          ...{ text: "another text", contentSalt },
+          bytes: new Uint8Array(1),
+        }),
+      TypeError,
+      "no bytes",
+    );
+  },
 });

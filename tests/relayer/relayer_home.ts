@@ -13,6 +13,11 @@ import {
   startRelayer,
 } from "../support/relayer_process.ts";
 import type { HandKey } from "./hand_signer.ts";
+import {
+  FolderStorage,
+  type HomeStorage,
+  type MakeStorage,
+} from "./home_storage.ts";
 import { WireClient } from "./wire_client.ts";
 
 /** Options of {@linkcode RelayerHome.open}. */
@@ -29,6 +34,12 @@ export interface RelayerHomeOptions {
    * @default {1}
    */
   readonly accounts?: number;
+  /**
+   * Makes what keeps the data, as `onStores` gives it.
+   *
+   * @default files of the data folder
+   */
+  readonly storage?: MakeStorage;
 }
 
 /**
@@ -40,20 +51,24 @@ export class RelayerHome {
   readonly dataDir: string;
   /** The accounts. */
   readonly accounts: readonly RelayerAccount[];
+  /** What keeps the data. */
+  readonly storage: HomeStorage;
   readonly #env: Readonly<Record<string, string>>;
   readonly #clients: Mem[] = [];
   #service: RelayerProcess | undefined;
 
   private constructor(
     dataDir: string,
-    { accounts, env }: {
+    { accounts, storage, env }: {
       readonly accounts: readonly RelayerAccount[];
+      readonly storage: HomeStorage;
       readonly env: Readonly<Record<string, string>>;
     },
   ) {
     this.dataDir = dataDir;
     this.accounts = accounts;
-    this.#env = env;
+    this.storage = storage;
+    this.#env = { ...storage.env, ...env };
   }
 
   /** Creates the folder and the accounts, and starts the process. */
@@ -66,6 +81,7 @@ export class RelayerHome {
       }
       const home = new RelayerHome(dataDir, {
         accounts: made,
+        storage: options.storage?.(dataDir) ?? new FolderStorage(dataDir),
         env: options.env ?? {},
       });
       await home.start();

@@ -1,7 +1,8 @@
 import { assert, assertEquals } from "@std/assert";
 import { finish } from "../../services/relayer/concurrency/testing/finish.ts";
 import { memoryWordsSteps } from "../../services/relayer/recall/ranking/memory_words.ts";
-import { listWords, readableTraces } from "./readable_traces.ts";
+import { listWords } from "./readable_traces.ts";
+import { onStores } from "./on_stores.ts";
 import { RelayerHome } from "./relayer_home.ts";
 import { restoreAll } from "./restore_all.ts";
 
@@ -17,58 +18,65 @@ const QUESTION = "Whereabouts does Ottoline dwell presently?";
 const METADATA = { instrument: "ophicleide", catalogue: "kochel-48151623" };
 const KEYS = ["periwinkle-key", "celandine-key"] as const;
 
-Deno.test("relayer leaves nothing on disk or in the log that could be read", async () => {
-  await using home = await RelayerHome.open({ env: { LOG_LEVEL: "debug" } });
-  const mem = home.mem();
-  const [first, second, ...rest] = TEXTS;
-  const made = await mem.rememberAndWait(first, {
-    metadata: METADATA,
-    idempotencyKey: KEYS[0],
-  });
-  await mem.rememberAndWait(second, { supersedes: made.id });
-  const { results } = await mem.rememberBulkAndWait(
-    rest.map((text) => ({ text, metadata: METADATA })),
-    { idempotencyKey: KEYS[1] },
-  );
-  await mem.analyzeAndWait(TALK);
-  await mem.ask(QUESTION);
-  await mem.recall({ query: QUESTION, filter: METADATA });
-  const fused = await mem.recall({
-    ...{ query: QUESTION, ranking: "fused", explain: true },
-  });
-  assert(fused.results[0]?.explanation?.matched.length);
-  await mem.deleteMemory(results[0]?.id ?? "");
-  await mem.forget("default");
-  await restoreAll(mem, "default", 3);
-  const secrets = [
-    ...listWords([...TEXTS, TALK, QUESTION]),
-    ...listStems([...TEXTS, TALK]),
-    ...TEXTS,
-    ...Object.entries(METADATA).flat(),
-    ...KEYS,
-    home.account().key,
-  ];
-  assert(secrets.length > 30);
-  assertEquals(await readableTraces(home.dataDir, secrets), [], "running");
-  // These memories are accepted but not stored yet, so the crash leaves them
-  // only in the log of the database.
-  await mem.rememberBulk(rest.map((text) => ({ text, metadata: METADATA })));
-  await home.service.kill();
-  const logs = [home.service.stderr + home.service.stdout];
-  assertEquals(await readableTraces(home.dataDir, secrets), [], "crashed");
-  await home.start();
-  const found = await home.mem().recall("Tamsin whistles polonaises");
-  assertEquals(found.results[0]?.metadata, METADATA);
-  assertEquals(await home.stop(), 0);
-  logs.push(home.service.stderr + home.service.stdout);
-  assertEquals(await readableTraces(home.dataDir, secrets), [], "stopped");
-  for (const secret of secrets) {
-    assertEquals(logs.filter((log) => log.includes(secret)), [], secret);
-  }
-  // Proves that the search finds things: the owner's address, which is not
-  // secret, is found.
-  const open = await readableTraces(home.dataDir, [home.account().owner]);
-  assert(open.length >= 2);
+onStores({
+  name: "relayer leaves nothing on disk or in the log that could be read",
+  onBoth: true,
+  fn: async (storage) => {
+    await using home = await RelayerHome.open({
+      storage,
+      env: { LOG_LEVEL: "debug" },
+    });
+    const mem = home.mem();
+    const [first, second, ...rest] = TEXTS;
+    const made = await mem.rememberAndWait(first, {
+      metadata: METADATA,
+      idempotencyKey: KEYS[0],
+    });
+    await mem.rememberAndWait(second, { supersedes: made.id });
+    const { results } = await mem.rememberBulkAndWait(
+      rest.map((text) => ({ text, metadata: METADATA })),
+      { idempotencyKey: KEYS[1] },
+    );
+    await mem.analyzeAndWait(TALK);
+    await mem.ask(QUESTION);
+    await mem.recall({ query: QUESTION, filter: METADATA });
+    const fused = await mem.recall({
+      ...{ query: QUESTION, ranking: "fused", explain: true },
+    });
+    assert(fused.results[0]?.explanation?.matched.length);
+    await mem.deleteMemory(results[0]?.id ?? "");
+    await mem.forget("default");
+    await restoreAll(mem, "default", 3);
+    const secrets = [
+      ...listWords([...TEXTS, TALK, QUESTION]),
+      ...listStems([...TEXTS, TALK]),
+      ...TEXTS,
+      ...Object.entries(METADATA).flat(),
+      ...KEYS,
+      home.account().key,
+    ];
+    assert(secrets.length > 30);
+    assertEquals(await home.storage.traces(secrets), [], "running");
+    // These memories are accepted but not stored yet, so the crash leaves them
+    // only in the log of the database.
+    await mem.rememberBulk(rest.map((text) => ({ text, metadata: METADATA })));
+    await home.service.kill();
+    const logs = [home.service.stderr + home.service.stdout];
+    assertEquals(await home.storage.traces(secrets), [], "crashed");
+    await home.start();
+    const found = await home.mem().recall("Tamsin whistles polonaises");
+    assertEquals(found.results[0]?.metadata, METADATA);
+    assertEquals(await home.stop(), 0);
+    logs.push(home.service.stderr + home.service.stdout);
+    assertEquals(await home.storage.traces(secrets), [], "stopped");
+    for (const secret of secrets) {
+      assertEquals(logs.filter((log) => log.includes(secret)), [], secret);
+    }
+    // Proves that the search finds things: the owner's address, which is not
+    // secret, is found.
+    const open = await home.storage.traces([home.account().owner]);
+    assert(open.length >= 2);
+  },
 });
 
 /** Returns the stems of texts, which the ranking stores. */

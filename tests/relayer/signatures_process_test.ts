@@ -10,6 +10,7 @@ import {
   type HandSignatureOptions,
   signByHand,
 } from "./hand_signer.ts";
+import { onStores } from "./on_stores.ts";
 import { RelayerHome } from "./relayer_home.ts";
 import {
   getMember,
@@ -33,16 +34,20 @@ const EMPTY_BODY_REQUEST: HandRequest = {
   body: "",
 };
 
-Deno.test("relayer lets in who signs", { timeout: 240_000 }, async (t) => {
-  // Each step has accounts of its own.
-  await using home = await RelayerHome.open({ accounts: 6 });
-  await runSteps(t, home, {
-    "relayer refuses every signed route without a good signature":
-      refusesFaults,
-    "relayer takes each signed request once": takesOnce,
-    "relayer knows after stop and crash what it let in before": knowsNonces,
-    "relayer serves the oldest client only where it is told to": servesOldest,
-  });
+onStores({
+  name: "relayer lets in who signs",
+  timeout: 240_000,
+  fn: async (storage, t) => {
+    // Each step has accounts of its own.
+    await using home = await RelayerHome.open({ storage, accounts: 6 });
+    await runSteps(t, home, {
+      "relayer refuses every signed route without a good signature":
+        refusesFaults,
+      "relayer takes each signed request once": takesOnce,
+      "relayer knows after stop and crash what it let in before": knowsNonces,
+      "relayer serves the oldest client only where it is told to": servesOldest,
+    });
+  },
 });
 
 async function refusesFaults(home: RelayerHome): Promise<void> {

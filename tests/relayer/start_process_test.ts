@@ -7,6 +7,7 @@ import {
 } from "../support/read_metrics.ts";
 import { runRelayer } from "../support/relayer_process.ts";
 import { waitUntil } from "../support/wait_until.ts";
+import { onStores } from "./on_stores.ts";
 import { RelayerHome } from "./relayer_home.ts";
 import { getMember, readList, sendWire } from "./wire_client.ts";
 
@@ -115,45 +116,56 @@ Deno.test("relayer keeps folder and ports", { timeout: 240_000 }, async (t) => {
   }
 });
 
-Deno.test("relayer stops with jobs under way, and goes on with them at the next start", async () => {
-  await using home = await RelayerHome.open({ env: { SHUTDOWN_GRACE: "0s" } });
-  const wire = home.wire();
-  const ids: string[] = [];
-  const sent = await Promise.all(
-    Array.from(
-      { length: 15 },
-      (_, batch) =>
-        wire.expect(202, ["POST", "/api/remember/bulk", {
-          items: Array.from({ length: 20 }, (_, index) => ({
-            text: `Parcel ${batch} ${index} is under way`,
-          })),
-        }]),
-    ),
-  );
-  for (const answer of sent) {
-    ids.push(...readList(answer, "job_ids").map(String));
-  }
-  // A request that waits for a job does not delay the stop.
-  const last = ids.at(-1) ?? "";
-  const waiting = wire.call("GET", `/api/remember/${last}?wait=20`)
-    .catch(() => undefined);
-  assertEquals(await home.stop(), 0, home.service.stderr);
-  await waiting;
-  await home.start();
-  const target = "/api/remember/bulk/status";
-  await waitUntil(async () => {
-    for (let from = 0; from < ids.length; from += 20) {
-      const answer = await wire.expect(200, ["POST", target, {
-        job_ids: ids.slice(from, from + 20),
-      }]);
-      const states = readList(answer, "results");
-      if (!states.every((one) => getMember(one, "status") === "done")) {
-        return false;
-      }
+onStores({
+  name:
+    "relayer stops with jobs under way, and goes on with them at the next start",
+  onBoth: true,
+  fn: async (storage) => {
+    await using home = await RelayerHome.open({
+      storage,
+      env: { SHUTDOWN_GRACE: "0s" },
+    });
+    const wire = home.wire();
+    const ids: string[] = [];
+    const sent = await Promise.all(
+      Array.from(
+        { length: 15 },
+        (_, batch) =>
+          wire.expect(202, ["POST", "/api/remember/bulk", {
+            items: Array.from({ length: 20 }, (_, index) => ({
+              text: `Parcel ${batch} ${index} is under way`,
+            })),
+          }]),
+      ),
+    );
+    for (const answer of sent) {
+      ids.push(...readList(answer, "job_ids").map(String));
     }
-    return true;
-  }, { what: "the end of all jobs", intervalMs: 100 });
-  assertEquals((await home.mem().stats()).memory_count, ids.length);
-  const health = await sendWire(home.url, { method: "GET", target: "/health" });
-  assertEquals(getMember(health.json, "write_ready"), true);
+    // A request that waits for a job does not delay the stop.
+    const last = ids.at(-1) ?? "";
+    const waiting = wire.call("GET", `/api/remember/${last}?wait=20`)
+      .catch(() => undefined);
+    assertEquals(await home.stop(), 0, home.service.stderr);
+    await waiting;
+    await home.start();
+    const target = "/api/remember/bulk/status";
+    await waitUntil(async () => {
+      for (let from = 0; from < ids.length; from += 20) {
+        const answer = await wire.expect(200, ["POST", target, {
+          job_ids: ids.slice(from, from + 20),
+        }]);
+        const states = readList(answer, "results");
+        if (!states.every((one) => getMember(one, "status") === "done")) {
+          return false;
+        }
+      }
+      return true;
+    }, { what: "the end of all jobs", intervalMs: 100 });
+    assertEquals((await home.mem().stats()).memory_count, ids.length);
+    const health = await sendWire(home.url, {
+      method: "GET",
+      target: "/health",
+    });
+    assertEquals(getMember(health.json, "write_ready"), true);
+  },
 });

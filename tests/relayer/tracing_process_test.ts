@@ -1,65 +1,71 @@
 import { assert, assertEquals } from "@std/assert";
 import { TraceCollector } from "../support/trace_collector.ts";
+import { onStores } from "./on_stores.ts";
 import { RelayerHome } from "./relayer_home.ts";
 import { isProbe } from "./fake_embedder.ts";
 
 const WIDTH = 8;
 
-Deno.test("relayer sends spans of requests, model calls and jobs, and passes the trace on", async () => {
-  await using collector = TraceCollector.http();
-  const traceparents: (string | null)[] = [];
-  await using model = modelServer(traceparents);
-  await using home = await RelayerHome.open({
-    env: {
-      EMBEDDING_API_BASE: model.url,
-      EMBEDDING_WIDTH: String(WIDTH),
-      TRACING_ENABLED: "true",
-      TRACING_SERVICE_NAME: "memories",
-      OTEL_EXPORTER_OTLP_ENDPOINT: `http://${collector.address}`,
-      OTEL_BSP_SCHEDULE_DELAY: "50",
-    },
-  });
-  await home.mem().rememberAndWait("a secret text about tea");
-  await home.mem().recall({ query: "another secret about tea" });
-  assertEquals(await home.stop(), 0);
+onStores({
+  name:
+    "relayer sends spans of requests, model calls and jobs, and passes the trace on",
+  fn: async (storage) => {
+    await using collector = TraceCollector.http();
+    const traceparents: (string | null)[] = [];
+    await using model = modelServer(traceparents);
+    await using home = await RelayerHome.open({
+      storage,
+      env: {
+        EMBEDDING_API_BASE: model.url,
+        EMBEDDING_WIDTH: String(WIDTH),
+        TRACING_ENABLED: "true",
+        TRACING_SERVICE_NAME: "memories",
+        OTEL_EXPORTER_OTLP_ENDPOINT: `http://${collector.address}`,
+        OTEL_BSP_SCHEDULE_DELAY: "50",
+      },
+    });
+    await home.mem().rememberAndWait("a secret text about tea");
+    await home.mem().recall({ query: "another secret about tea" });
+    assertEquals(await home.stop(), 0);
 
-  const named = (wanted: string) =>
-    collector.spans.filter(({ name }) => name === wanted);
-  const [remember] = named("POST /api/remember");
-  const [recall] = named("POST /api/recall");
-  const [job] = named("run memory jobs");
-  assertEquals(remember?.resource["service.name"], "memories");
-  assertEquals([remember?.kind, remember?.parentSpanId], [2, ""]);
-  assertEquals(recall?.attributes, {
-    "http.request.method": "POST",
-    "http.route": "/api/recall",
-    "http.response.status_code": 200,
-  });
-  // A job has a trace of its own, which links to the trace of the request.
-  assertEquals([job?.kind, job?.parentSpanId], [1, ""]);
-  assertEquals(job?.links, [remember?.traceId ?? ""]);
-  assertEquals(job?.attributes, { jobs: 1, "jobs.failed": 0 });
+    const named = (wanted: string) =>
+      collector.spans.filter(({ name }) => name === wanted);
+    const [remember] = named("POST /api/remember");
+    const [recall] = named("POST /api/recall");
+    const [job] = named("run memory jobs");
+    assertEquals(remember?.resource["service.name"], "memories");
+    assertEquals([remember?.kind, remember?.parentSpanId], [2, ""]);
+    assertEquals(recall?.attributes, {
+      "http.request.method": "POST",
+      "http.route": "/api/recall",
+      "http.response.status_code": 200,
+    });
+    // A job has a trace of its own, which links to the trace of the request.
+    assertEquals([job?.kind, job?.parentSpanId], [1, ""]);
+    assertEquals(job?.links, [remember?.traceId ?? ""]);
+    assertEquals(job?.attributes, { jobs: 1, "jobs.failed": 0 });
 
-  const calls = named("POST model");
-  assertEquals(calls.map(({ parentSpanId }) => parentSpanId), [
-    job?.spanId,
-    recall?.spanId,
-  ]);
-  assertEquals(calls[0]?.attributes, {
-    "http.request.method": "POST",
-    "server.address": "127.0.0.1",
-    "server.port": Number(new URL(model.url).port),
-    "http.response.status_code": 200,
-  });
-  assertEquals(
-    traceparents,
-    calls.map(({ traceId, spanId }) => `00-${traceId}-${spanId}-01`),
-  );
-  const shown = JSON.stringify(
-    collector.spans,
-    (_, value) => typeof value === "bigint" ? String(value) : value,
-  );
-  assert(!shown.includes("secret"), shown);
+    const calls = named("POST model");
+    assertEquals(calls.map(({ parentSpanId }) => parentSpanId), [
+      job?.spanId,
+      recall?.spanId,
+    ]);
+    assertEquals(calls[0]?.attributes, {
+      "http.request.method": "POST",
+      "server.address": "127.0.0.1",
+      "server.port": Number(new URL(model.url).port),
+      "http.response.status_code": 200,
+    });
+    assertEquals(
+      traceparents,
+      calls.map(({ traceId, spanId }) => `00-${traceId}-${spanId}-01`),
+    );
+    const shown = JSON.stringify(
+      collector.spans,
+      (_, value) => typeof value === "bigint" ? String(value) : value,
+    );
+    assert(!shown.includes("secret"), shown);
+  },
 });
 
 Deno.test("relayer leaves the spans of its calls to the runtime when OTEL_DENO was set at the start", async () => {

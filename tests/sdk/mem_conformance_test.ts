@@ -14,6 +14,7 @@ import { relayerDocument } from "../../services/relayer/api/document/relayer_doc
 import { allRoutes } from "../../services/relayer/api/handler.ts";
 import { openTestRelayer } from "../../services/relayer/api/testing/test_relayer.ts";
 import { undocumented } from "../../services/shared/openapi/testing/document_check.ts";
+import { onStores } from "../relayer/on_stores.ts";
 import { RelayerHome } from "../relayer/relayer_home.ts";
 import { FakeClock } from "../support/fake_clock.ts";
 import { awaitNextMs } from "./mem_conformance/await_next_ms.ts";
@@ -58,31 +59,35 @@ function checkedFetch({ fetch }: MemConfig): typeof globalThis.fetch {
 /** Members of the client's class that no case has to call. */
 const OWN_METHODS = ["constructor"];
 
-Deno.test("Mem with the real relayer passes the conformance suite", async (t) => {
-  await using home = await RelayerHome.open();
-  await using sparing = await RelayerHome.open({
-    env: { RATE_LIMIT_DISABLED: "false", RATE_PER_KEY_MINUTE: "1" },
-  });
-  const { key, ...account } = home.account();
-  const called = new Set<string>();
-  for (const [index, { name, run }] of CASES.entries()) {
-    await t.step(`Mem ${name}`, async () => {
-      using trial = new Trial({
-        config: { key, accountId: account.accountId, serverUrl: home.url },
-        account,
-        namespace: `case-${index}`,
-        tick: awaitNextMs,
-        limited: async () => {
-          const mem = sparing.mem();
-          await mem.stats();
-          return mem;
-        },
-        onCall: (method) => called.add(method),
-      });
-      await run(trial);
+onStores({
+  name: "Mem with the real relayer passes the conformance suite",
+  fn: async (storage, t) => {
+    await using home = await RelayerHome.open({ storage });
+    await using sparing = await RelayerHome.open({
+      storage,
+      env: { RATE_LIMIT_DISABLED: "false", RATE_PER_KEY_MINUTE: "1" },
     });
-  }
-  assertAllCalled(called);
+    const { key, ...account } = home.account();
+    const called = new Set<string>();
+    for (const [index, { name, run }] of CASES.entries()) {
+      await t.step(`Mem ${name}`, async () => {
+        using trial = new Trial({
+          config: { key, accountId: account.accountId, serverUrl: home.url },
+          account,
+          namespace: `case-${index}`,
+          tick: awaitNextMs,
+          limited: async () => {
+            const mem = sparing.mem();
+            await mem.stats();
+            return mem;
+          },
+          onCall: (method) => called.add(method),
+        });
+        await run(trial);
+      });
+    }
+    assertAllCalled(called);
+  },
 });
 
 Deno.test("MemMock passes the conformance suite", async (t) => {

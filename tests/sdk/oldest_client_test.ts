@@ -1,5 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { startBlobServers } from "../../services/relayer/blobs/testing/blob_servers.ts";
+import { onStores } from "../relayer/on_stores.ts";
 import {
   createAccount,
   type RelayerAccount,
@@ -81,61 +82,69 @@ Deno.test("the relayer tells the oldest client that it is too old", async () => 
   });
 });
 
-Deno.test("the oldest client is served", { timeout: 240_000 }, async (t) => {
-  await using folder = await TempFolder.make();
-  await using blobs = startBlobServers();
-  const account = await createAccount(folder.path);
-  await using relayer = await startRelayer({
-    dataDir: folder.path,
-    env: {
-      LEGACY_AUTH: "true",
-      BLOB_PUBLISHER_URL: blobs.url,
-      BLOB_AGGREGATOR_URLS: blobs.url,
-    },
-  });
-  await t.step(
-    "the relayer serves the oldest client when LEGACY_AUTH is on",
-    async () => {
-      assertEquals((await send(relayer.url, account, REMEMBER)).status, 202);
-      let attempt = 0;
-      await waitUntil(async () => {
-        // The body changes with each attempt, since without a nonce a repeated
-        // request would be refused as a replay.
-        const call = { ...RECALL, body: { ...RECALL.body, limit: ++attempt } };
-        const { status, json } = await send(relayer.url, account, call);
-        assertEquals(status, 200);
-        const results: unknown = Reflect.get(Object(json), "results");
-        const [first] = Array.isArray(results) ? results : [];
-        return Reflect.get(Object(first), "text") === "Ada drinks tea";
-      }, { what: "the memory", intervalMs: 100 });
-    },
-  );
-  await t.step(
-    "the oldest client remembers a blob that it has put into the blob store itself",
-    async () => {
-      const put = await fetch(`${blobs.url}/v1/blobs?epochs=5`, {
-        method: "PUT",
-        body: Uint8Array.of(1, 2, 3),
-      });
-      const { newlyCreated: { blobObject: { blobId } } } = await put.json();
-      const vector = Array<number>(1_536).fill(0.5);
-      const claim = (namespace: string, blob_id: string) =>
-        send(relayer.url, account, {
-          path: "/api/remember/manual",
-          body: { blob_id, vector, namespace },
+onStores({
+  name: "the oldest client is served",
+  timeout: 240_000,
+  fn: async (storage, t) => {
+    await using folder = await TempFolder.make();
+    await using blobs = startBlobServers();
+    const account = await createAccount(folder.path);
+    await using relayer = await startRelayer({
+      dataDir: folder.path,
+      env: {
+        ...storage(folder.path).env,
+        LEGACY_AUTH: "true",
+        BLOB_PUBLISHER_URL: blobs.url,
+        BLOB_AGGREGATOR_URLS: blobs.url,
+      },
+    });
+    await t.step(
+      "the relayer serves the oldest client when LEGACY_AUTH is on",
+      async () => {
+        assertEquals((await send(relayer.url, account, REMEMBER)).status, 202);
+        let attempt = 0;
+        await waitUntil(async () => {
+          // The body changes with each attempt, since without a nonce a repeated
+          // request would be refused as a replay.
+          const call = {
+            ...RECALL,
+            body: { ...RECALL.body, limit: ++attempt },
+          };
+          const { status, json } = await send(relayer.url, account, call);
+          assertEquals(status, 200);
+          const results: unknown = Reflect.get(Object(json), "results");
+          const [first] = Array.isArray(results) ? results : [];
+          return Reflect.get(Object(first), "text") === "Ada drinks tea";
+        }, { what: "the memory", intervalMs: 100 });
+      },
+    );
+    await t.step(
+      "the oldest client remembers a blob that it has put into the blob store itself",
+      async () => {
+        const put = await fetch(`${blobs.url}/v1/blobs?epochs=5`, {
+          method: "PUT",
+          body: Uint8Array.of(1, 2, 3),
         });
-      const { status, json } = await claim("default", blobId);
-      assertEquals([status, Reflect.get(Object(json), "blob_id")], [
-        200,
-        blobId,
-      ]);
-      assertEquals((await claim("default", "missing")).status, 400);
-      const found = await send(relayer.url, account, {
-        path: "/api/recall/manual",
-        body: { vector, limit: 5, namespace: "default" },
-      });
-      const [first] = Reflect.get(Object(found.json), "results");
-      assertEquals(Reflect.get(Object(first), "blob_id"), blobId);
-    },
-  );
+        const { newlyCreated: { blobObject: { blobId } } } = await put.json();
+        const vector = Array<number>(1_536).fill(0.5);
+        const claim = (namespace: string, blob_id: string) =>
+          send(relayer.url, account, {
+            path: "/api/remember/manual",
+            body: { blob_id, vector, namespace },
+          });
+        const { status, json } = await claim("default", blobId);
+        assertEquals([status, Reflect.get(Object(json), "blob_id")], [
+          200,
+          blobId,
+        ]);
+        assertEquals((await claim("default", "missing")).status, 400);
+        const found = await send(relayer.url, account, {
+          path: "/api/recall/manual",
+          body: { vector, limit: 5, namespace: "default" },
+        });
+        const [first] = Reflect.get(Object(found.json), "results");
+        assertEquals(Reflect.get(Object(first), "blob_id"), blobId);
+      },
+    );
+  },
 });

@@ -254,6 +254,21 @@ export class PostgresServer {
     return session;
   }
 
+  /**
+   * Writes a dump of the database beside the server's files, and what the server
+   * has in memory into them; returns their folder, for searches.
+   */
+  async writtenFiles(): Promise<string> {
+    const folder = this.#folder;
+    if (folder === undefined) throw new Error("Cannot write: not started");
+    await folder.run("pg_dump", [
+      ...["-h", HOST, "-p", String(this.#port), "-U", USER, "--no-sync"],
+      ...["-f", `${folder.path}/dump.sql`, "postgres"],
+    ]);
+    await this.sql("CHECKPOINT");
+    return folder.path;
+  }
+
   /** Makes a standby the primary; returns when it takes writes. */
   async promote(): Promise<void> {
     await this.sql("SELECT pg_promote(true, 30)");

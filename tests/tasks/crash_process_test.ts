@@ -3,9 +3,8 @@ import { countRounds } from "../support/rounds.ts";
 import { runTasks } from "../support/tasks_process.ts";
 import { DataFolder } from "./data_folder.ts";
 import { serviceTest } from "../support/services.ts";
-import { type Harm, PostgresCluster } from "./chaos/postgres_cluster.ts";
 import { runChaos } from "./chaos/chaos_run.ts";
-import { SingleService } from "./chaos/chaos_service.ts";
+import { SingleService, startCluster } from "./chaos/chaos_service.ts";
 
 Deno.test("tasks keeps what it has answered for when it is killed in the middle of load", async () => {
   await using folder = await DataFolder.make();
@@ -36,11 +35,10 @@ serviceTest(["postgres"], {
     "tasks on PostgreSQL keeps what it has answered for when instances and servers die",
   async fn() {
     await using folder = await DataFolder.make();
-    const harms: readonly Harm[] = ["kill primary", "kill instance"];
-    const service = await PostgresCluster.start({
+    const service = await startCluster({
       folder: folder.path,
       instances: 2,
-      harms,
+      harms: ["kill primary", "kill instance"],
     });
     const outcome = await runChaos({
       service,

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { pause } from "../../support/chaos/chaos_service.ts";
 import type { SeededRandom } from "../../support/seeded_random.ts";
 import {
   getMember,
@@ -34,13 +35,14 @@ export interface ChaosWorld {
 
 const MAX_BULK = 8;
 const MAX_PAUSE_MS = 15;
+const OUTAGE_PAUSE_MS = 200;
 const TAKES = 4;
 
 /** Repeatedly remembers a single text. */
 export async function rememberSingles(world: ChaosWorld): Promise<void> {
   while (world.isOpen()) {
-    await sendKeyed(world, world.texts.request(1));
-    await pauseAWhile(world);
+    const isAnswered = await sendKeyed(world, world.texts.request(1));
+    await pauseAWhile(world, isAnswered);
   }
 }
 
@@ -48,8 +50,8 @@ export async function rememberSingles(world: ChaosWorld): Promise<void> {
 export async function rememberBulks(world: ChaosWorld): Promise<void> {
   while (world.isOpen()) {
     const texts = 2 + world.random.below(MAX_BULK - 1);
-    await sendKeyed(world, world.texts.request(texts));
-    await pauseAWhile(world);
+    const isAnswered = await sendKeyed(world, world.texts.request(texts));
+    await pauseAWhile(world, isAnswered);
   }
 }
 
@@ -159,9 +161,26 @@ export async function sendDelete(
   }
 }
 
-/** Waits for some milliseconds. */
-export function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
+/**
+ * Has a namespace forgotten; its name stays in `known.openForgets` when there is
+ * no response.
+ */
+export async function sendForget(
+  { client, known }: Pick<ChaosWorld, "client" | "known">,
+  namespace: string,
+): Promise<void> {
+  try {
+    const { status, text } = await client.call("POST", "/api/forget", {
+      namespace,
+    });
+    if (status === 503) return;
+    if (status !== 200) {
+      known.fault(`forgetting ${namespace} was answered ${status} ${text}`);
+    }
+    known.forget(namespace);
+  } catch (error) {
+    if (!isLost(error)) throw error;
+  }
 }
 
 /**
@@ -204,6 +223,10 @@ function pickVictim(
   return undefined;
 }
 
-async function pauseAWhile({ random }: ChaosWorld): Promise<void> {
-  await pause(random.below(MAX_PAUSE_MS));
+/** Waits a little; longer after a request without an answer. */
+async function pauseAWhile(
+  { random }: ChaosWorld,
+  isAnswered = true,
+): Promise<void> {
+  await pause(random.below(isAnswered ? MAX_PAUSE_MS : OUTAGE_PAUSE_MS));
 }

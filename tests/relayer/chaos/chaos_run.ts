@@ -1,27 +1,28 @@
 /**
- * The crash test of the relayer: repeatedly kills it under load, and checks
- * each time whether everything that it had acknowledged still holds.
+ * The crash test of the relayer: repeatedly harms relayers under load, and
+ * checks each time whether everything that they had acknowledged still holds.
  *
  * @module
  */
 
+import { Mem } from "../../../mod.ts";
+import { loadFor, pause } from "../../support/chaos/chaos_service.ts";
 import { SeededRandom } from "../../support/seeded_random.ts";
-import { blobFiles } from "../blob_files.ts";
-import { readableTraces } from "../readable_traces.ts";
-import { RelayerHome } from "../relayer_home.ts";
 import { restoreAll } from "../restore_all.ts";
-import type { WireClient } from "../wire_client.ts";
+import { WireClient } from "../wire_client.ts";
 import {
   type ChaosWorld,
   deleteSome,
-  pause,
   readIds,
   rememberBulks,
   rememberSingles,
   replaceSome,
   sendDelete,
+  sendForget,
   sendKeyed,
 } from "./chaos_load.ts";
+import { ChaosPairs } from "./chaos_pairs.ts";
+import type { ChaosRelayers } from "./chaos_relayers.ts";
 import { ChaosTexts } from "./chaos_texts.ts";
 import {
   type Fate,
@@ -33,16 +34,33 @@ import { verifyJobs, verifyListing, verifyRecall } from "./verify_memories.ts";
 
 /** Options of a crash test. */
 export interface ChaosOptions {
-  /** Number of kills. */
+  /** The relayers. */
+  readonly relayers: ChaosRelayers;
+  /** Number of times that they are harmed. */
   readonly kills: number;
   /** The seed of all random choices. */
   readonly seed: number;
   /**
-   * The longest that load lasts before a kill, in milliseconds.
+   * How many memories are remembered on one relayer and recalled on another, at
+   * least; the load lasts so long.
+   *
+   * @default {0}
+   */
+  readonly pairs?: number;
+  /**
+   * The longest that load lasts before and after each harm otherwise, in
+   * milliseconds.
    *
    * @default {1_050}
    */
   readonly maxLoadMs?: number;
+  /**
+   * Whether all requests are sent again at the end, and everything is restored
+   * from the blobs.
+   *
+   * @default {true}
+   */
+  readonly restores?: boolean;
   /**
    * Receives lines about the progress.
    *
@@ -53,19 +71,34 @@ export interface ChaosOptions {
 
 /** The result of a crash test. */
 export interface ChaosOutcome {
+  /** How often each harm was done. */
+  readonly harms: Readonly<Record<string, number>>;
   /** Number of memories that were accepted. */
   readonly memories: number;
   /** Number of these that were deleted. */
   readonly deleted: number;
   /** Number of these that were superseded. */
   readonly superseded: number;
+  /** Number of these that were forgotten with their namespace. */
+  readonly forgotten: number;
+  /** Number of memories that were remembered here and recalled elsewhere. */
+  readonly pairs: number;
+  /** Number of these that were deleted here and looked for elsewhere. */
+  readonly deletedPairs: number;
   /** Number of requests that got no response and were sent again. */
   readonly resent: number;
+  /**
+   * Number of blobs that are left of deleted memories, whose keys are gone. Over
+   * several relayers one may be left, when the relayer or the server that stores
+   * it dies while another relayer deletes the memory.
+   */
+  readonly leftBlobs: number;
   /** Violations of the relayer's promises; empty when the test passed. */
   readonly faults: readonly string[];
 }
 
 const SINGLES = 4;
+const PAIRS = 4;
 const MIN_LOAD_MS = 150;
 const MAX_LOAD_MS = 1_050;
 /**
@@ -75,43 +108,53 @@ const MAX_LOAD_MS = 1_050;
 const MIN_LOAD = 50;
 /** The share of kills that happen just after a memory was stored. */
 const UPLOADED_SHARE = 0.5;
-/**
- * The share of restarts after which the relayer is killed again while it
- * resumes its work.
- */
-const SECOND_KILL_SHARE = 0.3;
-const SECOND_KILL_RANGE_MS = 60;
 const OLD_MEMORIES = 40;
 const REPLAYS = 20;
 const RESEND_MS = 10_000;
-/** The longest that a busy machine may take for the load, in milliseconds. */
-const LONGEST_MS = 20_000;
+/** The longest until a job of a dead relayer is done elsewhere. */
+const TAKEN_OVER_MS = 60_000;
+const PAIRS_LOOK_MS = 50;
 const MAX_FAULTS = 50;
+const FIRST_SECRETS = 100;
+const MOST_SECRETS = 400;
 
-/** Runs the crash test in a new data folder. */
+/** Runs the crash test, and ends the relayers. */
 export async function runChaos(options: ChaosOptions): Promise<ChaosOutcome> {
-  await using home = await RelayerHome.open();
-  const run = new ChaosRun(home, options);
-  while (run.isGoingOn) await run.round();
-  await run.end();
-  return run.outcome;
+  await using _relayers = options.relayers;
+  const run = new ChaosRun(options);
+  try {
+    while (run.isGoingOn) await run.round();
+    await run.end();
+    return run.outcome;
+  } finally {
+    run.close();
+  }
 }
 
 class ChaosRun {
-  readonly #home: RelayerHome;
   readonly #options: ChaosOptions;
   readonly #random: SeededRandom;
   readonly #known = new KnownMemories();
   readonly #texts: ChaosTexts;
   readonly #client: WireClient;
+  readonly #pairs: ChaosPairs;
+  readonly #harms: Record<string, number> = {};
   #resent = 0;
+  #leftBlobs = 0;
 
-  constructor(home: RelayerHome, options: ChaosOptions) {
-    this.#home = home;
+  constructor(options: ChaosOptions) {
+    const { relayers, seed } = options;
     this.#options = options;
-    this.#random = new SeededRandom(options.seed);
+    this.#random = new SeededRandom(seed);
     this.#texts = new ChaosTexts(this.#random, this.#known);
-    this.#client = home.wire();
+    this.#client = new WireClient(
+      () => relayers.service.choose(this.#random).url,
+      relayers.account,
+    );
+    this.#pairs = new ChaosPairs({
+      ...{ relayers, known: this.#known, texts: this.#texts },
+      random: this.#random,
+    });
   }
 
   get isGoingOn(): boolean {
@@ -124,109 +167,130 @@ class ChaosRun {
     const count = (fate: Fate) =>
       [...memories.values()].filter((memory) => memory.fate === fate).length;
     return {
+      harms: this.#harms,
       memories: memories.size,
       deleted: count("deleted"),
       superseded: count("superseded"),
+      forgotten: count("forgotten"),
+      pairs: this.#pairs.recalled,
+      deletedPairs: this.#pairs.deleted,
       resent: this.#resent,
+      leftBlobs: this.#leftBlobs,
       faults,
     };
   }
 
   /**
-   * Sends load, kills the relayer in the middle of it, restarts it and checks
-   * the memories.
+   * Sends load, harms the relayers in the middle of it, makes them whole again
+   * and checks the memories.
    */
   async round(): Promise<void> {
-    const { maxLoadMs = MAX_LOAD_MS } = this.#options;
-    const rangeMs = maxLoadMs - MIN_LOAD_MS;
+    const { relayers: { service }, maxLoadMs = MAX_LOAD_MS } = this.#options;
+    const rangeMs = Math.max(1, maxLoadMs - MIN_LOAD_MS);
     const known = this.#known;
     let isOpen = true;
-    const world: ChaosWorld = {
-      client: this.#client,
-      known,
-      texts: this.#texts,
-      random: this.#random,
-      isOpen: () => isOpen,
-    };
-    const clients = Promise.all([
-      ...Array.from({ length: SINGLES }, () => rememberSingles(world)),
-      rememberBulks(world),
-      deleteSome(world),
-      replaceSome(world),
-      replaceSome(world),
-    ]);
+    const clients = Promise.all(this.#clients(() => isOpen));
     await this.#loadFor(MIN_LOAD_MS + this.#random.below(rangeMs));
     if (this.#random.chance(UPLOADED_SHARE)) await this.#waitForUpload();
-    isOpen = await this.#kill();
-    // All requests under way fail, and their outcome is unknown.
-    await clients;
-    await this.#home.start();
-    if (this.isGoingOn && this.#random.chance(SECOND_KILL_SHARE)) {
-      await pause(this.#random.below(SECOND_KILL_RANGE_MS));
-      await this.#kill();
-      await this.#home.start();
+    const harm = await service.strike(this.#random);
+    if (service.outlivesStrikes) {
+      await this.#loadFor(MIN_LOAD_MS + this.#random.below(rangeMs));
+      await this.#waitForPairs();
     }
+    isOpen = false;
+    // Requests to a relayer that was killed fail, and their outcome is unknown.
+    await clients;
+    known.round++;
+    this.#harms[harm] = (this.#harms[harm] ?? 0) + 1;
+    await service.heal(this.#random);
     await this.#resend();
     const all = [...known.memories.values()];
     await verifyJobs(this.#context, all.filter((one) => !one.isSettled));
     await verifyListing(this.#context);
     await this.#replay(known.answered.slice(-REPLAYS));
     await verifyRecall(this.#context, this.#pickMemories(all));
-    const { memories, deleted, superseded } = this.outcome;
+    const { memories, deleted, superseded, pairs } = this.outcome;
     this.#options.tell?.(
-      `kill ${known.round}: ${memories} memories, ${deleted} deleted, ` +
-        `${superseded} superseded, ${known.faults.length} faults`,
+      `${known.round}, ${harm}: ${memories} memories, ${deleted} deleted, ` +
+        `${superseded} superseded, ${pairs} pairs, ${known.faults.length} faults`,
     );
   }
 
+  /** Ends the clients. */
+  close(): void {
+    this.#pairs.close();
+  }
+
+  #clients(isOpen: () => boolean): readonly Promise<void>[] {
+    const world: ChaosWorld = {
+      client: this.#client,
+      known: this.#known,
+      texts: this.#texts,
+      random: this.#random,
+      isOpen,
+    };
+    return [
+      ...Array.from({ length: SINGLES }, () => rememberSingles(world)),
+      rememberBulks(world),
+      deleteSome(world),
+      replaceSome(world),
+      replaceSome(world),
+      ...Array.from({ length: PAIRS }, () => this.#pairs.work(isOpen)),
+      this.#pairs.forgetNamespaces(isOpen),
+    ];
+  }
+
   /**
-   * Checks all memories and the files on disk, then removes the database,
-   * restores everything from the blobs, and checks again.
+   * Checks all memories and what was written, then loses the rows, restores
+   * everything from the blobs, and checks again.
    */
   async end(): Promise<void> {
-    const { tell } = this.#options;
+    const { relayers, restores = true, tell } = this.#options;
     const known = this.#known;
     const all = [...known.memories.values()];
     tell?.(`looking at all ${all.length} memories`);
     await verifyJobs(this.#context, all);
     const blobIds = await verifyListing(this.#context);
     await verifyRecall(this.#context, all);
-    tell?.("sending everything again");
-    await this.#replay(known.answered);
-    await this.#stop();
-    tell?.("searching the files");
-    await this.#verifyFiles(blobIds);
-    for (const suffix of ["", "-wal", "-shm"]) {
-      await removeFile(`${this.#home.dataDir}/relayer.db${suffix}`);
+    if (restores) {
+      tell?.("sending everything again");
+      await this.#replay(known.answered);
     }
+    await this.#halt();
+    tell?.("searching what was written");
+    await this.#verifyWritten(blobIds);
+    if (!restores) return;
+    await relayers.storage.loseRows();
     tell?.("restoring everything");
-    await this.#home.start();
-    const mem = this.#home.mem();
-    for (const namespace of new Set(all.map((memory) => memory.namespace))) {
-      const { failed } = await restoreAll(mem, namespace, 100);
-      if (failed > 0) {
-        known.fault(`${failed} of ${namespace} cannot be restored`);
-      }
-    }
-    await verifyListing(this.#context);
+    await relayers.service.heal(this.#random);
+    await this.#restore();
+    const restored = await verifyListing(this.#context);
     await verifyRecall(this.#context, this.#pickMemories(all));
-    await this.#stop();
-    await this.#verifyFiles(blobIds);
+    await this.#halt();
+    await this.#verifyWritten(restored);
   }
 
   get #context(): Parameters<typeof verifyListing>[0] {
-    const { owner } = this.#home.account();
-    return { client: this.#client, owner, known: this.#known };
+    const { relayers: { account, service } } = this.#options;
+    return {
+      ...{ client: this.#client, owner: account.owner, known: this.#known },
+      ...(service.outlivesStrikes ? { settleMs: TAKEN_OVER_MS } : {}),
+    };
   }
 
-  /** Waits while the load goes on; longer on a machine that is busy. */
-  async #loadFor(ms: number): Promise<void> {
-    const before = this.#known.memories.size;
-    const endMs = performance.now() + LONGEST_MS;
-    await pause(ms);
-    while (
-      this.#known.memories.size < before + MIN_LOAD && performance.now() < endMs
-    ) await pause(20);
+  #loadFor(ms: number): Promise<void> {
+    const made = () => this.#known.memories.size;
+    return loadFor({ ms, made, least: MIN_LOAD });
+  }
+
+  /** Waits until the share of the pairs that this round has is there. */
+  async #waitForPairs(): Promise<void> {
+    const { pairs = 0, kills } = this.#options;
+    const { round, faults } = this.#known;
+    const wanted = Math.ceil(pairs * (round + 1) / kills);
+    const isEnough = () =>
+      this.#pairs.recalled >= wanted || faults.length >= MAX_FAULTS;
+    while (!isEnough()) await pause(PAIRS_LOOK_MS);
   }
 
   /**
@@ -240,15 +304,32 @@ class ChaosRun {
     await this.#client.call("GET", `/api/remember/${latest}?wait=1`);
   }
 
-  async #kill(): Promise<false> {
-    await this.#home.service.kill();
-    this.#known.round++;
-    return false;
+  async #halt(): Promise<void> {
+    for (const fault of await this.#options.relayers.halt()) {
+      this.#known.fault(fault);
+    }
   }
 
-  async #stop(): Promise<void> {
-    const code = await this.#home.stop();
-    if (code !== 0) this.#known.fault(`the relayer ended with ${code}`);
+  /** Restores all namespaces, those that were forgotten as well. */
+  async #restore(): Promise<void> {
+    const { relayers: { account, service } } = this.#options;
+    const { memories } = this.#known;
+    const mem = Mem.create({
+      ...{ key: account.key, accountId: account.accountId },
+      serverUrl: service.choose(this.#random).url,
+    });
+    const namespaces = new Set(
+      [...memories.values()].map(({ namespace }) => namespace),
+    );
+    for (const namespace of namespaces) {
+      const { failed } = await restoreAll(mem, namespace, 100);
+      if (failed === 0) continue;
+      this.#known.fault(`${failed} of ${namespace} cannot be restored`);
+    }
+    mem.destroy();
+    for (const memory of memories.values()) {
+      if (memory.fate === "forgotten") memory.fate = "kept";
+    }
   }
 
   /** Sends all requests again that got no response. */
@@ -256,15 +337,21 @@ class ChaosRun {
     const known = this.#known;
     const world = { client: this.#client, known };
     const endMs = performance.now() + RESEND_MS;
-    this.#resent += known.open.size + known.openDeletes.size;
-    while (known.open.size + known.openDeletes.size > 0) {
+    const left = () =>
+      known.open.size + known.openDeletes.size + known.openForgets.size;
+    this.#resent += left();
+    while (left() > 0) {
       for (const request of known.open) await sendKeyed(world, request);
       for (const id of known.openDeletes) {
         const memory = known.memories.get(id);
         if (memory !== undefined) await sendDelete(world, memory);
       }
+      for (const namespace of known.openForgets) {
+        await sendForget(world, namespace);
+      }
       if (performance.now() > endMs) {
-        throw this.#home.service.failure("it does not answer after a crash");
+        throw this.#options.relayers.service.choose(this.#random)
+          .failure("it does not answer after a crash");
       }
     }
     for (const memory of known.memories.values()) {
@@ -302,19 +389,24 @@ class ChaosRun {
 
   /**
    * Checks that exactly the blobs of existing memories are left, and that no
-   * secret can be read in any file.
+   * secret can be read in anything that was written.
    */
-  async #verifyFiles(blobIds: readonly string[]): Promise<void> {
-    const { dataDir } = this.#home;
-    const known = new Set(blobIds);
-    const files = await blobFiles(dataDir);
-    for (const [id, path] of files) {
-      if (!known.has(id)) this.#known.fault(`a blob is left: ${path}`);
+  async #verifyWritten(listed: readonly string[]): Promise<void> {
+    const { storage, service } = this.#options.relayers;
+    const expected = new Set(listed);
+    for (const { fate, blobId } of this.#known.memories.values()) {
+      if (fate === "forgotten" && blobId !== undefined) expected.add(blobId);
     }
-    for (const id of known) {
-      if (!files.has(id)) this.#known.fault(`blob ${id} is lost`);
+    const there = new Set(await storage.blobIds());
+    const left = there.difference(expected);
+    this.#leftBlobs = left.size;
+    if (!service.outlivesStrikes) {
+      for (const id of left) this.#known.fault(`blob ${id} is left`);
     }
-    const traces = await readableTraces(dataDir, this.#known.secrets);
+    for (const id of expected.difference(there)) {
+      this.#known.fault(`blob ${id} is lost`);
+    }
+    const traces = await storage.traces(sample(this.#known.secrets));
     for (const { path, secret, form } of traces) {
       this.#known.fault(`"${secret}" can be read in ${path} as ${form}`);
     }
@@ -335,10 +427,12 @@ class ChaosRun {
   }
 }
 
-async function removeFile(path: string): Promise<void> {
-  try {
-    await Deno.remove(path);
-  } catch (error) {
-    if (!(error instanceof Deno.errors.NotFound)) throw error;
-  }
+/**
+ * The first of some secrets, among them the words that all texts are made of,
+ * and some from everywhere else: a search for all would take very long.
+ */
+function sample(secrets: readonly string[]): readonly string[] {
+  const all = [...new Set(secrets)];
+  const step = Math.ceil(all.length / MOST_SECRETS);
+  return all.filter((_, at) => at < FIRST_SECRETS || at % step === 0);
 }

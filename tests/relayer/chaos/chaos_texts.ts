@@ -49,10 +49,15 @@ export class ChaosTexts {
     this.#known = known;
   }
 
+  /** Returns a name of a namespace that was not used before. */
+  namespace(): string {
+    return `passing-${this.#token()}`;
+  }
+
   /** Returns a request with a number of texts. */
   request(
     texts: number,
-    options: { readonly supersedes?: string } = {},
+    options: Partial<Pick<SentText, "supersedes" | "namespace">> = {},
   ): KeyedRequest {
     const key = `tangerine-${this.#token()}`;
     this.#known.secrets.push(key);
@@ -62,7 +67,9 @@ export class ChaosTexts {
     };
   }
 
-  #text(options: { readonly supersedes?: string }): SentText {
+  #text(
+    options: Partial<Pick<SentText, "supersedes" | "namespace">>,
+  ): SentText {
     const token = this.#token();
     const text = `${token} ${this.#random.pick(WORDS)} and ` +
       `${this.#random.pick(WORDS)} near ${this.#random.pick(WORDS)}`;

@@ -6,11 +6,14 @@
  */
 
 /**
- * The state of a memory; `deleting` and `replacing` mean that a request is not
- * answered yet.
+ * The state of a memory; `deleting`, `replacing` and `forgetting` mean that a
+ * request is not answered yet, `held` that one client alone uses it.
  */
 export type Fate =
   | "kept"
+  | "held"
+  | "forgetting"
+  | "forgotten"
   | "deleting"
   | "deleted"
   | "replacing"
@@ -32,6 +35,8 @@ export interface KnownMemory {
   fate: Fate;
   /** The id of the memory that supersedes this one, once that is accepted. */
   supersededBy: string | undefined;
+  /** The id of the blob, once the job was looked at. */
+  blobId: string | undefined;
   /** Whether the job has reached its final status, or was reported as stuck. */
   isSettled: boolean;
 }
@@ -66,6 +71,8 @@ export class KnownMemories {
   readonly open = new Set<KeyedRequest>();
   /** The ids of memories whose deletion was requested and got no response. */
   readonly openDeletes = new Set<string>();
+  /** The namespaces whose forgetting was requested and got no response. */
+  readonly openForgets = new Set<string>();
   /** The requests that were answered, with the ids in the response. */
   readonly answered: {
     readonly request: KeyedRequest;
@@ -81,6 +88,16 @@ export class KnownMemories {
   /** Records a violation of a promise. */
   fault(what: string): void {
     this.faults.push(`after crash ${this.round}: ${what}`);
+  }
+
+  /** Records that a namespace is forgotten. */
+  forget(namespace: string): void {
+    this.openForgets.delete(namespace);
+    for (const memory of this.memories.values()) {
+      if (memory.namespace === namespace && memory.fate === "forgetting") {
+        memory.fate = "forgotten";
+      }
+    }
   }
 
   /** Records the response to a request. */
@@ -101,6 +118,7 @@ export class KnownMemories {
         round: this.round,
         fate: "kept",
         supersededBy: undefined,
+        blobId: undefined,
         isSettled: false,
       });
       const old = this.memories.get(supersedes ?? "");

@@ -5,15 +5,34 @@
  */
 
 import { print, tell, toMessage } from "../../../scripts/terminal.ts";
-import { readSoakOptions, SOAK_OPTIONS } from "../../support/soak_options.ts";
+import {
+  readSoakOptions,
+  soakHelp,
+  summarize,
+} from "../../support/chaos/soak_options.ts";
 import { runChaos } from "./chaos_run.ts";
+import {
+  type ChaosRelayers,
+  RelayerCluster,
+  SingleRelayer,
+} from "./chaos_relayers.ts";
 
-const HELP = `Kills the relayer in the middle of load and looks what is left.
+const OWN = {
+  relayers: { usual: 3, help: "on postgres, how many relayers there are" },
+  pairs: {
+    usual: 0,
+    help: "on postgres, the least number of memories that are remembered\n" +
+      "                on one relayer and recalled on another",
+  },
+};
+
+const HELP = `Harms relayers in the middle of load and looks what is left.
 
 usage: deno task soak:relayer [options]
 
-${SOAK_OPTIONS}
+${soakHelp(OWN)}
 
+Tells its progress on standard error, and prints one line of JSON at the end.
 Ends with 0 when every promise was kept, 1 when one was broken, 2 when it could
 not be tried.
 `;
@@ -28,20 +47,29 @@ if (import.meta.main) {
 }
 
 async function main(args: readonly string[]): Promise<number> {
-  const options = readSoakOptions(args);
+  const options = readSoakOptions(args, OWN);
   if (options === undefined) {
     print(HELP);
     return 0;
   }
-  const { kills, seed } = options;
-  print(`seed ${seed}, ${kills} kills`);
-  const outcome = await runChaos({ kills, seed, tell });
-  const { memories, deleted, superseded, resent, faults } = outcome;
-  for (const fault of faults) print(fault);
-  print(
-    `${memories} memories were accepted, ${deleted} of them deleted and ` +
-      `${superseded} superseded; ${resent} requests were sent again; ` +
-      `${faults.length} faults`,
-  );
-  return faults.length === 0 ? 0 : 1;
+  const { kills, seed, store, harms, own: { relayers: instances, pairs } } =
+    options;
+  tell(`seed ${seed}, ${kills} times harmed`);
+  const relayers: ChaosRelayers = store === "sqlite"
+    ? await SingleRelayer.start()
+    : await RelayerCluster.start({
+      ...(instances === undefined ? {} : { instances }),
+      ...(harms === undefined ? {} : { harms }),
+    });
+  const outcome = await runChaos({
+    ...{ relayers, kills, seed, tell },
+    ...(pairs === undefined ? {} : { pairs }),
+  });
+  const { writesAgainMs } = relayers;
+  print(JSON.stringify({
+    ...{ store, seed, kills, ...outcome },
+    failovers: writesAgainMs.length,
+    writesAgainMs: summarize(writesAgainMs),
+  }));
+  return outcome.faults.length === 0 ? 0 : 1;
 }

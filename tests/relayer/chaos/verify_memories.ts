@@ -20,6 +20,12 @@ export interface VerifyContext {
   readonly owner: string;
   /** The acknowledged memories; faults are added to it. */
   readonly known: KnownMemories;
+  /**
+   * The longest until accepted jobs are done, in milliseconds.
+   *
+   * @default {15_000}
+   */
+  readonly settleMs?: number;
 }
 
 /** Number of jobs in a status request. */
@@ -34,10 +40,10 @@ const MAX_RECALLED = 5;
  * Checks that each of these jobs ends as `done`, unless its memory was deleted.
  */
 export async function verifyJobs(
-  { client, known }: VerifyContext,
+  { client, known, settleMs = SETTLE_MS }: VerifyContext,
   memories: readonly KnownMemory[],
 ): Promise<void> {
-  const endMs = performance.now() + SETTLE_MS;
+  const endMs = performance.now() + settleMs;
   let open = memories;
   for (;;) {
     const left: KnownMemory[] = [];
@@ -51,6 +57,8 @@ export async function verifyJobs(
       const states = readList(json, "results");
       part.forEach((memory, index) => {
         const status = readText(states[index], "status");
+        const blobId = getMember(states[index], "blob_id");
+        if (typeof blobId === "string") memory.blobId = blobId;
         memory.isSettled = memory.fate === "deleted"
           ? ["done", "failed", "not_found"].includes(status)
           : status === "done";
@@ -102,8 +110,8 @@ export async function verifyListing(
   for (const memory of known.memories.values()) {
     const { id, fate, supersedes, supersededBy } = memory;
     const row = rows.get(id);
-    if (fate === "deleted") {
-      if (row !== undefined) known.fault(`memory ${id} is back`);
+    if (fate === "deleted" || fate === "forgotten") {
+      if (row !== undefined) known.fault(`${fate} memory ${id} is back`);
       continue;
     }
     const expected = [

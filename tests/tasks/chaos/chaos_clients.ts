@@ -5,6 +5,7 @@
  * @module
  */
 
+import { pause } from "../../support/chaos/chaos_service.ts";
 import type { SeededRandom } from "../../support/seeded_random.ts";
 import type { TaskJson, TasksClient } from "../tasks_client.ts";
 import type { Acknowledged, KeyedRequest } from "./acknowledged.ts";
@@ -184,9 +185,4 @@ export async function tryCall<Answer extends { readonly status: number }>(
   }
   await pause(OUTAGE_PAUSE_MS);
   return undefined;
-}
-
-/** Waits for some milliseconds. */
-export function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
 }

@@ -5,7 +5,13 @@
  * @module
  */
 
+import {
+  type ChaosService,
+  loadFor,
+  pause,
+} from "../../support/chaos/chaos_service.ts";
 import { SeededRandom } from "../../support/seeded_random.ts";
+import type { TasksProcess } from "../../support/tasks_process.ts";
 import { PushReceiver } from "../push_receiver.ts";
 import { type TaskJson, TasksClient } from "../tasks_client.ts";
 import { createOwnerKey, getTarget, SERVICE_HOST } from "../tenant_client.ts";
@@ -15,17 +21,15 @@ import {
   type ChaosWorld,
   createBatches,
   createSingles,
-  pause,
   sendKeyed,
 } from "./chaos_clients.ts";
-import type { ChaosService } from "./chaos_service.ts";
 import { ChaosWorker } from "./chaos_workers.ts";
 import { verifyEnds, verifyTasks } from "./verify_tasks.ts";
 
 /** Options of a crash test. */
 export interface ChaosOptions {
   /** The service, which is ended at the end. */
-  readonly service: ChaosService;
+  readonly service: ChaosService<TasksProcess>;
   /** Number of times that the service is harmed. */
   readonly kills: number;
   /** The seed of all random choices. */
@@ -69,8 +73,6 @@ const MIN_LOAD_MS = 200;
 const MAX_LOAD_MS = 1_500;
 /** Before each kill there are at least this many more tasks. */
 const MIN_LOAD = 25;
-/** The longest that a busy machine may take for it, in milliseconds. */
-const LONGEST_MS = 20_000;
 const OLD_TASKS = 200;
 const REPLAYS = 40;
 /**
@@ -185,7 +187,7 @@ class ChaosRun {
     await ended;
     known.round++;
     this.#client.forget();
-    await service.heal();
+    await service.heal(this.#random);
     await this.#replay();
     await verifyTasks(this.#context, this.#someTasks());
     tell?.(
@@ -194,14 +196,8 @@ class ChaosRun {
     );
   }
 
-  /** Waits while the load goes on; longer on a machine that is busy. */
-  async #loadFor(ms: number): Promise<void> {
-    const before = this.#known.tasks.size;
-    const endMs = performance.now() + LONGEST_MS;
-    await pause(ms);
-    while (
-      this.#known.tasks.size < before + MIN_LOAD && performance.now() < endMs
-    ) await pause(20);
+  #loadFor(ms: number): Promise<void> {
+    return loadFor({ ms, made: () => this.#known.tasks.size, least: MIN_LOAD });
   }
 
   /** Waits until all work is done, and checks all tasks. */

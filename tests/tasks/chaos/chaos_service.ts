@@ -1,34 +1,20 @@
 /**
- * The service that the crash test harms: here one process on a data folder,
- * which is killed and started again.
+ * The service that the crash test harms: one process on a data folder, which is
+ * killed and started again, or instances on a database with standbys.
  *
  * @module
  */
 
-import type { SeededRandom } from "../../support/seeded_random.ts";
+import type { ChaosService } from "../../support/chaos/chaos_service.ts";
+import {
+  PostgresCluster,
+  type PostgresClusterOptions,
+} from "../../support/chaos/postgres_cluster.ts";
 import { startTasks, type TasksProcess } from "../../support/tasks_process.ts";
-
-/** The service under test, with what it stands on. */
-export interface ChaosService {
-  /**
-   * Whether the service goes on answering, or does so again by itself, while it
-   * is harmed.
-   */
-  readonly outlivesStrikes: boolean;
-  /** A process that is not known to be harmed. */
-  choose(random: SeededRandom): TasksProcess;
-  /** Harms the service in the middle of load; returns what was done. */
-  strike(random: SeededRandom): Promise<string>;
-  /** Makes it whole again, after the load has ended. */
-  heal(): Promise<void>;
-  /** Ends the service in order; returns what went wrong. */
-  stop(): Promise<readonly string[]>;
-  /** Ends everything at once; a second call does nothing. */
-  kill(): Promise<void>;
-}
+import { hostClient, SERVICE_HOST } from "../tenant_client.ts";
 
 /** A single process. */
-export class SingleService implements ChaosService {
+export class SingleService implements ChaosService<TasksProcess> {
   /** False: the process is gone until it is started again. */
   readonly outlivesStrikes = false;
   readonly #dataDir: string;
@@ -72,6 +58,30 @@ export class SingleService implements ChaosService {
   }
 }
 
-async function start(dataDir: string): Promise<TasksProcess> {
-  return await startTasks({ dataDir, env: { LOG_LEVEL: "info" } });
+/** Starts instances on a database; `folder` is for their own files. */
+export function startCluster(
+  { folder, ...options }:
+    & Pick<PostgresClusterOptions<TasksProcess>, "instances" | "harms">
+    & { readonly folder: string },
+): Promise<PostgresCluster<TasksProcess>> {
+  let probes = 0;
+  return PostgresCluster.start({
+    ...options,
+    startInstance: ({ url }) =>
+      start(folder, { STORE: "postgres", DATABASE_URL: url }),
+    async tryWrite(instance) {
+      using client = hostClient(instance, `accounts.${SERVICE_HOST}`);
+      const body = { domain: `probe${probes++}` };
+      const status = await client.call("POST", "/", { body })
+        .then((answer) => answer.status, () => 503);
+      return status === 201;
+    },
+  });
+}
+
+async function start(
+  dataDir: string,
+  env: Readonly<Record<string, string>> = {},
+): Promise<TasksProcess> {
+  return await startTasks({ dataDir, env: { LOG_LEVEL: "info", ...env } });
 }

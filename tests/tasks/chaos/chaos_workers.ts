@@ -6,7 +6,8 @@
  */
 
 import type { LeaseJson } from "../tasks_client.ts";
-import { type ChaosWorld, pause, tryCall } from "./chaos_clients.ts";
+import { pause } from "../../support/chaos/chaos_service.ts";
+import { type ChaosWorld, tryCall } from "./chaos_clients.ts";
 
 /** The outcome that a worker has to report on a lease. */
 interface Outcome {

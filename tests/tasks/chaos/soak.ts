@@ -10,34 +10,27 @@
 import { print, tell, toMessage } from "../../../scripts/terminal.ts";
 import {
   readSoakOptions,
-  SOAK_OPTIONS,
+  soakHelp,
   type SoakOptions,
-} from "../../support/soak_options.ts";
+  summarize,
+} from "../../support/chaos/soak_options.ts";
 import { startTasks } from "../../support/tasks_process.ts";
 import { DataFolder } from "../data_folder.ts";
 import { makeTenant } from "../tenant_client.ts";
 import { takeOver } from "../worker_death.ts";
 import { runChaos } from "./chaos_run.ts";
-import { SingleService } from "./chaos_service.ts";
-import { type Harm, PostgresCluster } from "./postgres_cluster.ts";
+import { SingleService, startCluster } from "./chaos_service.ts";
 
-const HARM_NAMES: readonly Harm[] = [
-  "kill instance",
-  "stop instance",
-  "stall instance",
-  "kill primary",
-  "kill standby",
-];
+const OWN = {
+  instances: { usual: 3, help: "on postgres, how many instances there are" },
+};
 
 const HELP =
-  `Kills the tasks service in the middle of load and looks what is left.
+  `Harms the tasks service in the middle of load and looks what is left.
 
 usage: deno task soak:tasks [options]
 
-${SOAK_OPTIONS}
-  --store=<s>   sqlite, or postgres: three instances, and a primary with two
-                standbys that fails over (sqlite)
-  --harm=<h>    of postgres, only this harm: ${HARM_NAMES.join(", ")} (all)
+${soakHelp(OWN)}
 
 Ends with 0 when every promise was kept, 1 when one was broken, 2 when it could
 not be tried.
@@ -59,7 +52,7 @@ if (import.meta.main) {
 }
 
 async function main(args: readonly string[]): Promise<number> {
-  const options = readOptions(args);
+  const options = readSoakOptions(args, OWN);
   if (options === undefined) {
     print(HELP);
     return 0;
@@ -70,42 +63,14 @@ async function main(args: readonly string[]): Promise<number> {
   return isKept && isNoticed ? 0 : 1;
 }
 
-interface Options extends SoakOptions {
-  readonly store: "sqlite" | "postgres";
-  readonly harms: readonly Harm[] | undefined;
-}
-
-function readOptions(args: readonly string[]): Options | undefined {
-  const own = new Map<string, string>();
-  const others = args.filter((arg) => {
-    const [, name, value] = /^--(store|harm)=(.*)$/.exec(arg) ?? [];
-    if (name === undefined || value === undefined) return true;
-    own.set(name, value);
-    return false;
-  });
-  const read = readSoakOptions(others);
-  if (read === undefined) return undefined;
-  const store = own.get("store") ?? "sqlite";
-  if (store !== "sqlite" && store !== "postgres") {
-    throw new RangeError(
-      `Cannot take --store "${store}": there is no such one`,
-    );
-  }
-  const named = own.get("harm");
-  const harm = HARM_NAMES.find((name) => name === named);
-  if (named !== undefined && harm === undefined) {
-    throw new RangeError(`Cannot take --harm "${named}": there is no such one`);
-  }
-  return { ...read, store, harms: harm && [harm] };
-}
-
 async function soak(
-  { kills, seed, store, harms }: Options,
+  { kills, seed, store, harms, own }: SoakOptions,
 ): Promise<boolean> {
   print(`seed ${seed}, ${kills} times harmed`);
   await using folder = await DataFolder.make();
-  const cluster = store === "sqlite" ? undefined : await PostgresCluster.start({
+  const cluster = store === "sqlite" ? undefined : await startCluster({
     folder: folder.path,
+    instances: own["instances"] ?? OWN.instances.usual,
     ...(harms === undefined ? {} : { harms }),
   });
   const service = cluster ?? await SingleService.start(folder.path);
@@ -116,14 +81,11 @@ async function soak(
     `${tasks} tasks and ${successes} successes were answered for, ` +
       `${replays} answers were given again; ${faults.length} faults`,
   );
-  const waits = cluster?.writesAgainMs.toSorted((one, other) => one - other);
-  if (waits !== undefined && waits.length > 0) {
+  const waits = summarize(cluster?.writesAgainMs ?? []);
+  if (waits !== undefined) {
     print(
-      `${waits.length} failovers: writes again after ` +
-        `${
-          Math.round(waits[Math.floor(waits.length / 2)] ?? 0)
-        } ms (median), ` +
-        `${Math.round(waits.at(-1) ?? 0)} ms (longest)`,
+      `${cluster?.writesAgainMs.length} failovers: writes again after ` +
+        `${waits.median} ms (median), ${waits.longest} ms (longest)`,
     );
   }
   return faults.length === 0;

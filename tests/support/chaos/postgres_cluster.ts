@@ -1,22 +1,22 @@
 /**
- * Several instances of the service on a PostgreSQL with standbys, which the
- * crash test harms one after the other: instances and servers are killed,
- * stopped and stalled.
+ * Several instances of a service on a PostgreSQL with standbys, which a crash
+ * test harms one after the other: instances and servers are killed, stopped and
+ * stalled.
  *
  * @module
  */
 
-import { PostgresGroup } from "../../support/postgres_group.ts";
-import type { SeededRandom } from "../../support/seeded_random.ts";
-import { startTasks, type TasksProcess } from "../../support/tasks_process.ts";
-import { hostClient, SERVICE_HOST } from "../tenant_client.ts";
-import { pause } from "./chaos_clients.ts";
-import type { ChaosService } from "./chaos_service.ts";
+import { PostgresGroup } from "../postgres_group.ts";
+import type { SeededRandom } from "../seeded_random.ts";
+import type { ServiceProcess } from "../service_process.ts";
+import { type ChaosService, pause } from "./chaos_service.ts";
 
 /** Options of {@linkcode PostgresCluster.start}. */
-export interface PostgresClusterOptions {
-  /** A folder for the instances' own files. */
-  readonly folder: string;
+export interface PostgresClusterOptions<Process extends ServiceProcess> {
+  /** Starts an instance on the servers. */
+  readonly startInstance: (group: PostgresGroup) => Promise<Process>;
+  /** Tries a write that changes nothing else; returns whether it was answered. */
+  readonly tryWrite: (instance: Process) => Promise<boolean>;
   /**
    * How many instances there are.
    *
@@ -31,15 +31,20 @@ export interface PostgresClusterOptions {
   readonly harms?: readonly Harm[];
 }
 
-/** What is done to the service. */
-export type Harm =
-  | "kill instance"
-  | "stop instance"
-  | "stall instance"
-  | "kill primary"
-  | "kill standby";
+/** What can be done to the service. */
+export const HARMS = [
+  "kill instance",
+  "stop instance",
+  "stall instance",
+  "kill primary",
+  "kill standby",
+] as const;
 
-const HARMS: readonly Harm[] = [
+/** What is done to the service. */
+export type Harm = typeof HARMS[number];
+
+/** One after the other. */
+const TURNS: readonly Harm[] = [
   "kill primary",
   "kill instance",
   "stop instance",
@@ -55,26 +60,32 @@ const WRITES_AGAIN_MS = 2_000;
 const PROBE_MS = 10;
 
 /** Instances on one database. */
-export class PostgresCluster implements ChaosService {
+export class PostgresCluster<Process extends ServiceProcess>
+  implements ChaosService<Process> {
   /** True: the other instances answer. */
   readonly outlivesStrikes = true;
   /** Milliseconds from each promotion to the first write that was answered. */
   readonly writesAgainMs: number[] = [];
-  readonly #group: PostgresGroup;
-  readonly #options: PostgresClusterOptions;
-  readonly #running = new Set<TasksProcess>();
-  readonly #faults: string[] = [];
+  /** The servers. */
+  readonly group: PostgresGroup;
+  readonly #options: PostgresClusterOptions<Process>;
+  readonly #running = new Set<Process>();
+  /** What went wrong while it was harmed or stopped. */
+  readonly faults: string[] = [];
   #strikes = 0;
 
-  private constructor(group: PostgresGroup, options: PostgresClusterOptions) {
-    this.#group = group;
+  private constructor(
+    group: PostgresGroup,
+    options: PostgresClusterOptions<Process>,
+  ) {
+    this.group = group;
     this.#options = options;
   }
 
   /** Starts the servers and the instances. */
-  static async start(
-    options: PostgresClusterOptions,
-  ): Promise<PostgresCluster> {
+  static async start<Process extends ServiceProcess>(
+    options: PostgresClusterOptions<Process>,
+  ): Promise<PostgresCluster<Process>> {
     const cluster = new PostgresCluster(await PostgresGroup.start(), options);
     try {
       await cluster.heal();
@@ -85,14 +96,19 @@ export class PostgresCluster implements ChaosService {
     }
   }
 
+  /** The instances that were not harmed. */
+  get running(): readonly Process[] {
+    return [...this.#running];
+  }
+
   /** An instance that was not harmed. */
-  choose(random: SeededRandom): TasksProcess {
+  choose(random: SeededRandom): Process {
     return random.pick([...this.#running]);
   }
 
   /** Does the next harm. */
   async strike(random: SeededRandom): Promise<string> {
-    const { harms = HARMS } = this.#options;
+    const { harms = TURNS } = this.#options;
     const harm = harms[this.#strikes++ % harms.length]!;
     switch (harm) {
       case "kill instance":
@@ -105,7 +121,7 @@ export class PostgresCluster implements ChaosService {
         await this.#stall(this.#take(random));
         break;
       case "kill standby":
-        await this.#group.killStandby();
+        await this.group.killStandby();
         break;
       case "kill primary":
         await this.#failOver(random);
@@ -115,56 +131,51 @@ export class PostgresCluster implements ChaosService {
 
   /** Starts what is missing. */
   async heal(): Promise<void> {
-    await this.#group.heal();
+    await this.group.heal();
     const { instances = 3 } = this.#options;
     while (this.#running.size < instances) await this.#start();
   }
 
   /** Stops the instances, then the servers. */
   async stop(): Promise<readonly string[]> {
+    await this.stopInstances();
+    await this.group.stop();
+    return this.faults;
+  }
+
+  /** Stops the instances; `heal` starts others. */
+  async stopInstances(): Promise<void> {
     for (const instance of [...this.#running]) {
       this.#running.delete(instance);
       await this.#stop(instance);
     }
-    await this.#group.stop();
-    return this.#faults;
   }
 
   /** Ends everything at once. */
   async kill(): Promise<void> {
     await Promise.all([...this.#running].map((instance) => instance.kill()));
     this.#running.clear();
-    await this.#group.stop();
+    await this.group.stop();
   }
 
   async #start(): Promise<void> {
-    const { folder } = this.#options;
-    this.#running.add(
-      await startTasks({
-        dataDir: folder,
-        env: {
-          LOG_LEVEL: "info",
-          STORE: "postgres",
-          DATABASE_URL: this.#group.url,
-        },
-      }),
-    );
+    this.#running.add(await this.#options.startInstance(this.group));
   }
 
   /** An instance that from now on is asked nothing. */
-  #take(random: SeededRandom): TasksProcess {
+  #take(random: SeededRandom): Process {
     const instance = this.choose(random);
     this.#running.delete(instance);
     return instance;
   }
 
-  async #stop(instance: TasksProcess): Promise<void> {
+  async #stop(instance: Process): Promise<void> {
     const code = await instance.stop();
-    if (code !== 0) this.#faults.push(`an instance ended with ${code}`);
+    if (code !== 0) this.faults.push(`an instance ended with ${code}`);
   }
 
   /** Lets others take over from an instance that then goes on. */
-  async #stall(instance: TasksProcess): Promise<void> {
+  async #stall(instance: Process): Promise<void> {
     instance.signal("SIGSTOP");
     await pause(STALL_MS);
     instance.signal("SIGCONT");
@@ -172,21 +183,18 @@ export class PostgresCluster implements ChaosService {
   }
 
   async #failOver(random: SeededRandom): Promise<void> {
-    const promotedAtMs = await this.#group.failOver();
-    using client = hostClient(this.choose(random), `accounts.${SERVICE_HOST}`);
-    const domain = `probe${this.writesAgainMs.length}`;
+    const promotedAtMs = await this.group.failOver();
+    const instance = this.choose(random);
     let tookMs = 0;
     for (let tries = 0; tries < 1_000; tries++) {
-      const status = await client.call("POST", "/", { body: { domain } })
-        .then((answer) => answer.status, () => 503);
+      const isAnswered = await this.#options.tryWrite(instance);
       tookMs = performance.now() - promotedAtMs;
-      // Taken: an earlier try was applied, and its answer was lost.
-      if (status === 201 || status === 409) break;
+      if (isAnswered) break;
       await pause(PROBE_MS);
     }
     this.writesAgainMs.push(tookMs);
     if (tookMs > WRITES_AGAIN_MS) {
-      this.#faults.push(`no write for ${Math.round(tookMs)} ms after it`);
+      this.faults.push(`no write for ${Math.round(tookMs)} ms after it`);
     }
   }
 }
