@@ -10,7 +10,7 @@ import { systemClock } from "../shared/clock.ts";
 import { openDataFolder } from "../shared/data_folder.ts";
 import { parseTrustedProxies } from "../shared/http/client_address.ts";
 import { databaseFaults } from "../shared/postgres/connection.ts";
-import { processIo } from "../shared/command_line.ts";
+import { type CommandIo, processIo } from "../shared/command_line.ts";
 import { type ProgramIo, runProgram } from "../shared/program.ts";
 import {
   openLog,

@@ -6,7 +6,10 @@
 
 import type { Clock } from "../shared/clock.ts";
 import type { Logger } from "../shared/logger.ts";
-import { databaseFaults, demandConnection } from "../shared/postgres/connection.ts";
+import {
+  databaseFaults,
+  demandConnection,
+} from "../shared/postgres/connection.ts";
 import type { TasksMetrics } from "./metrics/tasks_metrics.ts";
 import type { TasksSettings } from "./settings.ts";
 import type { RowSource } from "./store/rows.ts";

@@ -6,7 +6,7 @@
  */
 
 import { Buffer } from "node:buffer";
-import { GatheredCalls } from "../../shared/gathered_calls.ts";
+import { GatheredCalls } from "../concurrency/gathered_calls.ts";
 import { type Logger, RateLimitedLog } from "../../shared/logger.ts";
 import type { Clock } from "../../shared/clock.ts";
 import { asStore } from "../../shared/postgres/failure.ts";

@@ -10,7 +10,7 @@ import type {
   MovedBlob,
   NewCatalogEntry,
 } from "../blobs/blob_store.ts";
-import { GatheredCalls } from "../../shared/gathered_calls.ts";
+import { GatheredCalls } from "../concurrency/gathered_calls.ts";
 import { asStore } from "../../shared/postgres/failure.ts";
 import { commitToDisk, type Pool } from "../../shared/postgres/pool.ts";
 import type { Rows } from "../../shared/postgres/session.ts";

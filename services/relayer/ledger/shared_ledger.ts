@@ -7,7 +7,7 @@
  */
 
 import type { Clock } from "../../shared/clock.ts";
-import { GatheredCalls } from "../../shared/gathered_calls.ts";
+import { GatheredCalls } from "../concurrency/gathered_calls.ts";
 import type { Logger } from "../../shared/logger.ts";
 import {
   asStore,

@@ -5,7 +5,7 @@
  * @module
  */
 
-import { GatheredCalls } from "../../shared/gathered_calls.ts";
+import { GatheredCalls } from "../concurrency/gathered_calls.ts";
 import { asStore } from "../../shared/postgres/failure.ts";
 import {
   commitToDisk,

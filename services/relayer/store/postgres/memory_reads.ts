@@ -5,7 +5,7 @@
  * @module
  */
 
-import { GatheredCalls } from "../../../shared/gathered_calls.ts";
+import { GatheredCalls } from "../../concurrency/gathered_calls.ts";
 import type { Pool } from "../../../shared/postgres/pool.ts";
 import type { Row } from "../../../shared/postgres/session.ts";
 import {

@@ -5,7 +5,7 @@
  * @module
  */
 
-import { GatheredCalls } from "../../../shared/gathered_calls.ts";
+import { GatheredCalls } from "../../concurrency/gathered_calls.ts";
 import type { Row, Runner } from "../../../shared/postgres/session.ts";
 import { StoreBusyError } from "../store.ts";
 

@@ -1,6 +1,6 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { GatheredCalls } from "./gathered_calls.ts";
-import { StoreFailedError } from "./store_failed.ts";
+import { StoreFailedError } from "../../shared/store_failed.ts";
 
 type Options = Partial<
   ConstructorParameters<typeof GatheredCalls<string, string>>[0]

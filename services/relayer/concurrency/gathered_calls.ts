@@ -6,8 +6,8 @@
  */
 
 import { setImmediate } from "node:timers";
-import { settle } from "./settled.ts";
-import { StoreFailedError } from "./store_failed.ts";
+import { settle } from "../../shared/settled.ts";
+import { StoreFailedError } from "../../shared/store_failed.ts";
 
 /** Options of {@linkcode GatheredCalls}. */
 interface GatheredCallsOptions<Item, Answer> {
