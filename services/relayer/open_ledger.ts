@@ -40,6 +40,8 @@ export type LedgerPlace =
     readonly clock: Clock;
     /** Told when the log is not to be trusted. */
     readonly logger: Logger;
+    /** Throws where a write would not be as durable as promised. */
+    readonly demandDurable: () => void;
   };
 
 /** Parts that opening needs. */
@@ -122,14 +124,15 @@ function openInFile(
 
 async function openInDatabase(
   settings: RelayerSettings,
-  { pool, clock, logger }: Extract<LedgerPlace, { readonly kind: "database" }>,
+  place: Extract<LedgerPlace, { readonly kind: "database" }>,
 ): Promise<EmbeddedLedger> {
   // Loaded here alone, so that relayers on SQLite do without the client.
   const { SharedLedger } = await import("./ledger/shared_ledger.ts");
   const ledger = await SharedLedger.open({
-    ...{ pool, clock, logger },
+    ...place,
     packageId: settings.ledgerPackageId || undefined,
   });
+  const { clock } = place;
   const { replica, writes } = ledger;
   const executor = new TransactionExecutor(replica, {
     file: { clock, writes },

@@ -138,10 +138,11 @@ async function openDatabase(
 
 /** The place of an embedded ledger in a database. */
 function placeOf(
-  { beside, clock }: PostgresStore,
+  { beside, clock, demandDurable }: PostgresStore,
   { logger }: StorageTools,
 ): LedgerPlace {
-  return { kind: "database", pool: beside.ledger, clock, logger };
+  const { ledger: pool } = beside;
+  return { kind: "database", pool, clock, logger, demandDurable };
 }
 
 /** Opens files of the data folder. */

@@ -42,6 +42,12 @@ interface SharedLedgerOptions {
   /** Told once when the log is not to be trusted. */
   readonly logger: Logger;
   /**
+   * Lets a write pass; throws where it would not be as durable as promised.
+   *
+   * @default every write passes
+   */
+  readonly demandDurable?: (() => void) | undefined;
+  /**
    * The package of the accounts' contract.
    *
    * @default that of an embedded ledger
@@ -234,6 +240,7 @@ export class SharedLedger implements Ledger {
   async #change(
     changes: readonly WaitingChange[],
   ): Promise<readonly Settled<unknown>[]> {
+    this.#options.demandDurable?.();
     let tried: ComputedChanges | undefined;
     for (let tries = 1;; tries++) {
       const outcome = await settle(() =>

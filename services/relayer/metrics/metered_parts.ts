@@ -41,6 +41,8 @@ export class JobMetrics {
   readonly #durations: Histogram;
   readonly #commits: CounterFamily<"outcome">;
   readonly #commitTimes: Histogram;
+  readonly #checks: Counter;
+  readonly #followed: Counter;
   readonly #steady: Clock;
   readonly #acceptedAtMs = new BoundedMap<string, number>({
     maxEntries: MAX_TIMED,
@@ -86,9 +88,19 @@ export class JobMetrics {
       labels: [],
       bounds: COMMIT_BOUNDS,
     }).of({});
+    this.#checks = registry.counter({
+      name: "relayer_index_checks_total",
+      help: "Looks whether another relayer has changed an owner's memories.",
+      labels: [],
+    }).of({});
+    this.#followed = registry.counter({
+      name: "relayer_index_followed_changes_total",
+      help: "Changes that the index took over from the store, of all relayers.",
+      labels: [],
+    }).of({});
   }
 
-  /** Returns the same store with its commits counted. */
+  /** Returns the same store with its commits and looks for changes counted. */
   metered(store: RelayerStore): RelayerStore {
     const commit: RelayerStore["commit"] = async (changes, options) => {
       const askedAtMs = this.#steady.nowMs();
@@ -104,11 +116,21 @@ export class JobMetrics {
         this.#commitTimes.note((this.#steady.nowMs() - askedAtMs) / 1_000);
       }
     };
+    const indexFeed: RelayerStore["indexFeed"] = async (...of) => {
+      const page = await store.indexFeed(...of);
+      this.#followed.add(page.memories.length + page.deleted.length);
+      return page;
+    };
     return {
       ...store,
       start: () => store.start(),
       stop: () => store.stop(),
       commit,
+      indexFeed,
+      head: (owner) => {
+        this.#checks.add();
+        return store.head(owner);
+      },
     };
   }
 

@@ -59,7 +59,8 @@ Deno.test("RelayerMetrics tells memories and whether writes would be kept", asyn
     'relayer_index_renewal_memories{state="failed"} 1',
     'relayer_index_renewal_memories{state="waiting"} 4',
   ]);
-  const sizes = findLines(metrics, "relayer_index_")
+  const sizes = ["memories", "bytes", "evictions"]
+    .flatMap((name) => findLines(metrics, `relayer_index_${name}`))
     .filter((line) => !line.includes("renewal"));
   assertEquals(sizes, [
     "relayer_index_memories 3",
@@ -199,4 +200,24 @@ Deno.test("PartnerMetrics counts calls of models and blobs by operation and outc
     'relayer_blob_calls_total{operation="get",outcome="missing"} 1',
     'relayer_blob_calls_total{operation="is_gone",outcome="ok"} 1',
   ]);
+});
+
+Deno.test("JobMetrics.metered() counts looks for changes of others, and the changes", async () => {
+  const { metrics } = open();
+  const page = { memories: [{}, {}], deleted: [{}] };
+  const store = metrics.jobs.metered(
+    {
+      head: () => Promise.resolve(7),
+      indexFeed: () => Promise.resolve(page as never),
+    } as Partial<RelayerStore> as RelayerStore,
+  );
+  assertEquals(await store.head("0xa"), 7);
+  await store.indexFeed("0xa", { limit: 10 });
+  assertEquals(
+    [
+      ...findLines(metrics, "relayer_index_checks"),
+      ...findLines(metrics, "relayer_index_followed"),
+    ],
+    ["relayer_index_checks_total 1", "relayer_index_followed_changes_total 3"],
+  );
 });

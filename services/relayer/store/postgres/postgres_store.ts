@@ -191,6 +191,14 @@ export class PostgresStore extends DatabaseStore<Notice, StoreParts>
   readonly check: RelayerStore["check"] = () =>
     this.use(({ database, beside }) => database.check([beside.data]));
 
+  /**
+   * Lets a write pass that is not one of this store.
+   *
+   * @throws {StoreFailedError} when a standby is required and none confirms
+   */
+  readonly demandDurable = (): void =>
+    this.demand().database.replication.demand();
+
   /** Applies changes; none of them waits for others to share a transaction. */
   readonly commit: RelayerStore["commit"] = (changes) =>
     this.use(({ commits, nonces, database }) => {
