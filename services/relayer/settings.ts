@@ -203,7 +203,10 @@ export const relayerSettings = {
         "start over.",
     }),
   }),
-  ...databaseSettings("tercet_relayer"),
+  ...databaseSettings("tercet_relayer", {
+    thirds: "writing rows, reading them, and keys with blobs",
+    beside: "notifications, two for locks and two for the ledger",
+  }),
   ...inGroup("Access", {
     ledgerRpcUrl: textOption({
       name: "LEDGER_RPC_URL",

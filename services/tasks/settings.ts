@@ -46,7 +46,10 @@ export const dataSettings = {
     help: "Folder of the SQLite database, and of the master key where none " +
       "is set; created if it is missing.",
   }),
-  ...databaseSettings("tercet"),
+  ...databaseSettings("tercet", {
+    thirds: "writing, claiming and reading",
+    beside: "notifications",
+  }),
 } as const;
 
 /** The values of {@linkcode dataSettings}. */

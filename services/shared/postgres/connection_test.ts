@@ -11,7 +11,7 @@ function outcomeOf(
   environment: Readonly<Record<string, string>>,
 ): ConnectionOutcome {
   const settings = readSettings(
-    databaseSettings("tercet"),
+    databaseSettings("tercet", { thirds: "tests", beside: "notifications" }),
     (name) => environment[name],
   );
   assert(settings.kind === "ok");

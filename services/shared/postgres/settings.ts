@@ -50,8 +50,17 @@ export type DatabaseSettings = {
  * leaves out.
  *
  * @param schema the schema of the service's tables, unless it is set
+ * @param pool what its connections are for
  */
-export function databaseSettings(schema: string): DatabaseSettings {
+export function databaseSettings(
+  schema: string,
+  pool: {
+    /** What a third each is for. */
+    readonly thirds: string;
+    /** What others are for. */
+    readonly beside: string;
+  },
+): DatabaseSettings {
   const standIn = (
     name: string,
     what: string,
@@ -94,8 +103,8 @@ export function databaseSettings(schema: string): DatabaseSettings {
       default: 6,
       min: 3,
       max: 100,
-      help: "Most connections of an instance, beside one for notifications: " +
-        "a third each for writing, claiming and reading.",
+      help: `Most connections of an instance, beside one for ${pool.beside}: ` +
+        `a third each for ${pool.thirds}.`,
     }),
     databasePrepare: booleanOption({
       name: "DATABASE_PREPARE",
