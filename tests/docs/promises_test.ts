@@ -56,7 +56,8 @@ function listTasks(cell: string): readonly string[] {
 
 async function holdsTests(file: string): Promise<boolean> {
   const text = await Deno.readTextFile(PROJECT + file);
-  return SHARED_CASES.test(file) || /\b(?:Deno\.test|serviceTest)\(/.test(text);
+  return SHARED_CASES.test(file) ||
+    /\b(?:Deno\.test|serviceTest|onStores)\(/.test(text);
 }
 
 /**

@@ -75,13 +75,13 @@ export class RelayerHome {
   static async open(options: RelayerHomeOptions = {}): Promise<RelayerHome> {
     const dataDir = await Deno.makeTempDir({ prefix: "relayer_test_" });
     try {
+      const storage = options.storage?.(dataDir) ?? new FolderStorage(dataDir);
       const made: RelayerAccount[] = [];
       while (made.length < (options.accounts ?? 1)) {
-        made.push(await createAccount(dataDir));
+        made.push(await createAccount({ dataDir, env: storage.env }));
       }
       const home = new RelayerHome(dataDir, {
-        accounts: made,
-        storage: options.storage?.(dataDir) ?? new FolderStorage(dataDir),
+        ...{ accounts: made, storage },
         env: options.env ?? {},
       });
       await home.start();

@@ -142,13 +142,8 @@ Deno.test({
       });
       const accounts: RelayerAccount[] = [];
       while (accounts.length < ACCOUNTS) {
-        const env = cluster.settings(0);
-        accounts.push(
-          await createAccount(
-            `${folder}/0`,
-            (options) => runRelayer({ ...options, env }),
-          ),
-        );
+        const place = { dataDir: `${folder}/0`, env: cluster.settings(0) };
+        accounts.push(await createAccount(place, runRelayer));
       }
       const at = (port: number, account: RelayerAccount) =>
         new WireClient(() => `http://127.0.0.1:${port}`, account);

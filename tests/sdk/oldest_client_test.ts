@@ -74,7 +74,7 @@ const RECALL: Call = {
 
 Deno.test("the relayer tells the oldest client that it is too old", async () => {
   await using folder = await TempFolder.make();
-  const account = await createAccount(folder.path);
+  const account = await createAccount({ dataDir: folder.path });
   await using relayer = await startRelayer({ dataDir: folder.path });
   assertEquals(await send(relayer.url, account, REMEMBER), {
     status: 426,
@@ -88,11 +88,12 @@ onStores({
   fn: async (storage, t) => {
     await using folder = await TempFolder.make();
     await using blobs = startBlobServers();
-    const account = await createAccount(folder.path);
+    const place = { dataDir: folder.path, env: storage(folder.path).env };
+    const account = await createAccount(place);
     await using relayer = await startRelayer({
       dataDir: folder.path,
       env: {
-        ...storage(folder.path).env,
+        ...place.env,
         LEGACY_AUTH: "true",
         BLOB_PUBLISHER_URL: blobs.url,
         BLOB_AGGREGATOR_URLS: blobs.url,

@@ -27,7 +27,7 @@ export async function startTriedRelayer(
   dataDir: string,
   env: Readonly<Record<string, string>> = {},
 ): Promise<TriedRelayer> {
-  const account = await createAccount(dataDir);
+  const account = await createAccount({ dataDir, env });
   const { privateKey: strangerKey } = await generateDelegateKey();
   const relayer = await startRelayer({ dataDir, env });
   return {

@@ -7,9 +7,13 @@
 import { generateDelegateKey } from "../../sdk/account.ts";
 import { runAccount } from "../../services/relayer/cli/account.ts";
 import { runLedger } from "../../services/relayer/cli/ledger.ts";
-import { withLedgerFile } from "../../services/relayer/cli/on_ledger.ts";
+import {
+  withLedgerFile,
+  withSettingsLedger,
+} from "../../services/relayer/cli/on_ledger.ts";
 import {
   LEDGER_FILE,
+  type RelayerSettings,
   relayerSettings,
 } from "../../services/relayer/settings.ts";
 import { systemClock } from "../../services/shared/clock.ts";
@@ -77,12 +81,27 @@ export async function runRelayerCommand(
     : await onLedger(rest, {
       io,
       withLedger: (use) =>
-        withLedgerFile({
-          clock: systemClock,
-          ledgerPath: `${dataDir}/${LEDGER_FILE}`,
-        }, use),
+        env["STORE"] === "postgres"
+          ? withSettingsLedger(
+            readValues({ dataDir, env }),
+            { clock: systemClock, logger: new RecordingLogger() },
+            use,
+          )
+          : withLedgerFile({
+            clock: systemClock,
+            ledgerPath: `${dataDir}/${LEDGER_FILE}`,
+          }, use),
     });
   return { code, stdout: out.join(""), stderr: err.join("") };
+}
+
+function readValues(
+  { dataDir, env }: Required<Pick<DataServiceOptions, "dataDir" | "env">>,
+): RelayerSettings {
+  const variables: typeof env = { ...LOCAL_ENV, DATA_DIR: dataDir, ...env };
+  const read = readSettings(relayerSettings, (name) => variables[name]);
+  if (read.kind === "invalid") throw new Error(read.problems.join("\n"));
+  return read.values;
 }
 
 /** Runs the command that opens all data, whose modules only few tests load. */
@@ -94,14 +113,12 @@ async function runOnData(
     & { readonly io: CommandIo },
 ): Promise<number> {
   const { runVault } = await import("../../services/relayer/cli/vault.ts");
-  const variables: typeof env = { ...LOCAL_ENV, DATA_DIR: dataDir, ...env };
-  const read = readSettings(relayerSettings, (name) => variables[name]);
-  if (read.kind === "invalid") throw new Error(read.problems.join("\n"));
+  const values = readValues({ dataDir, env });
   return await runVault(args, {
     io,
     withSettings: async (use) => {
       try {
-        return await use(read.values);
+        return await use(values);
       } catch (error) {
         io.err(describeError(error));
         return 1;
@@ -117,16 +134,17 @@ async function runOnData(
  * Creates an account for a new key with the relayer's command, as
  * `relayer account create` does.
  *
+ * @param place where the relayer keeps its data
  * @param run runs the command; in this process by default
  */
 export async function createAccount(
-  dataDir: string,
+  place: Pick<DataServiceOptions, "dataDir" | "env">,
   run: (options: DataServiceOptions) => Promise<ServiceRun> = runRelayerCommand,
 ): Promise<RelayerAccount> {
   const pair = await generateDelegateKey();
   const publicKey = pair.publicKey.toHex();
   const { code, stdout: text, stderr } = await run({
-    dataDir,
+    ...place,
     args: ["account", "create", "--public-key", publicKey, "--json"],
   });
   if (code !== 0) throw new Error(`Cannot make the account: ${stderr}`);

@@ -18,7 +18,11 @@ import {
   startRelayer,
 } from "../../support/relayer_process.ts";
 import type { SeededRandom } from "../../support/seeded_random.ts";
-import { type HomeStorage, SchemaStorage } from "../home_storage.ts";
+import {
+  type HomeStorage,
+  SchemaStorage,
+  type TestDatabase,
+} from "../home_storage.ts";
 import { RelayerHome } from "../relayer_home.ts";
 import { WireClient } from "../wire_client.ts";
 
@@ -127,6 +131,17 @@ export class SingleRelayer
   }
 }
 
+/** Makes the schema, an account, and one that probes whether writes pass. */
+async function prepare(folder: string, database: TestDatabase) {
+  const storage: HomeStorage = new SchemaStorage(folder, database);
+  const place = { dataDir: folder, env: storage.env };
+  return {
+    storage,
+    account: await createAccount(place),
+    prober: await createAccount(place),
+  };
+}
+
 /** Several relayers on a database with standbys. */
 export class RelayerCluster implements ChaosRelayers {
   /** The relayers. */
@@ -157,24 +172,26 @@ export class RelayerCluster implements ChaosRelayers {
   ): Promise<RelayerCluster> {
     const folder = await Deno.makeTempDir({ prefix: "relayer_test_" });
     try {
-      const account = await createAccount(folder);
-      const prober = await createAccount(folder);
-      let storage: HomeStorage | undefined;
+      let made: ReturnType<typeof prepare> | undefined;
       let probes = 0;
       const service = await PostgresCluster.start<RelayerProcess>({
         ...options,
-        startInstance(group) {
-          storage ??= new SchemaStorage(folder, group);
-          return startRelayer({ dataDir: folder, env: storage.env });
+        async startInstance(group) {
+          made ??= prepare(folder, group);
+          const { storage } = await made;
+          return await startRelayer({ dataDir: folder, env: storage.env });
         },
         async tryWrite({ url }) {
+          const prober = (await made)?.prober;
+          if (prober === undefined) return false;
           const { status } = await new WireClient(() => url, prober)
             .call("POST", "/api/remember", { text: `Probe ${probes++}` })
             .catch(() => ({ status: 503 }));
           return status === 202;
         },
       });
-      if (storage === undefined) throw new Error("Cannot go on: no relayer");
+      if (made === undefined) throw new Error("Cannot go on: no relayer");
+      const { account, storage } = await made;
       return new RelayerCluster({ service, account, storage, folder });
     } catch (error) {
       await Deno.remove(folder, { recursive: true });

@@ -42,7 +42,7 @@ Deno.test({
     await project.install("@mysten-incubation/memwal@0.0.1");
     await project.write("program.mjs", PROGRAM);
     await using folder = await TempFolder.make();
-    const account = await createAccount(folder.path);
+    const account = await createAccount({ dataDir: folder.path });
     await using relayer = await startRelayer({
       dataDir: folder.path,
       env: { LEGACY_AUTH: "true" },
