@@ -76,12 +76,13 @@ export class FolderStorage implements HomeStorage {
 }
 
 /**
- * What `loseRows` leaves: keys, blobs, the catalogue, and what the tables have
- * from their creation on.
+ * What `loseRows` leaves: keys, blobs, the catalogue, the ledger, and what the
+ * tables have from their creation on.
  */
 const KEPT_TABLES = [
   ...["roots", "data_keys", "owner_keys", "receipt_keys"],
   ...["blob_parts", "catalog", "replacements"],
+  ...["ledger_entries", "ledger_turn"],
   ...["migrations", "numbering", "channel"],
 ];
 

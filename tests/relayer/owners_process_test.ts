@@ -74,13 +74,13 @@ async function letsDelegatesShare(home: RelayerHome): Promise<void> {
     key: pair.privateKey,
     publicKey: pair.publicKey.toHex(),
   };
-  const { dataDir } = home;
+  const { dataDir, storage: { env } } = home;
   const change = async (
     verb: string,
     runCommand = runRelayerCommand,
   ): Promise<void> => {
     const run = await runCommand({
-      dataDir,
+      ...{ dataDir, env },
       args: [
         "account",
         verb,
@@ -140,7 +140,7 @@ async function letsDelegatesShare(home: RelayerHome): Promise<void> {
   );
 
   const disable = await runRelayerCommand({
-    dataDir,
+    ...{ dataDir, env },
     args: ["account", "disable", `--account=${accountId}`],
   });
   assertEquals(disable.code, 0);
