@@ -279,7 +279,7 @@ serviceTest(["postgres"], {
         const before = await withData(to, describeData);
         const refused = await runCommand("import", [file], to);
         assertEquals(refused.code, 1);
-        assertMatch(refused.err, /has rows of the table "roots" already/);
+        assertMatch(refused.err, /has rows of roots, .* already/);
         assertEquals(await withData(to, describeData), before);
         const replaced = await runCommand("import", [file, "--replace"], to);
         assertEquals(replaced.code, 0, replaced.err);
