@@ -81,7 +81,8 @@ export async function exportData(
 ): Promise<Exported> {
   const doing = {
     action: "export",
-    advice: "restore the ledger from a backup, or set LEDGER_PACKAGE_ID to the " +
+    advice:
+      "restore the ledger from a backup, or set LEDGER_PACKAGE_ID to the " +
       "package that it was made with",
   };
   return await followingEntries(

@@ -67,7 +67,8 @@ export async function importData(
 ): Promise<Imported> {
   const doing = {
     action: "import",
-    advice: "the file was changed, or LEDGER_PACKAGE_ID is not the package that " +
+    advice:
+      "the file was changed, or LEDGER_PACKAGE_ID is not the package that " +
       "the ledger was made with",
   };
   const work = new Import(target, options);
@@ -273,7 +274,9 @@ class Import {
     });
     if (found.length === 0) return;
     throw new Error(
-      `Cannot import to ${place}: it has rows of ${found.join(", ")} already, ` +
+      `Cannot import to ${place}: it has rows of ${
+        found.join(", ")
+      } already, ` +
         "as a relayer has after its first start; name an empty one, or remove " +
         "all of them with --replace",
     );
