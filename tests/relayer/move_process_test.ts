@@ -49,10 +49,7 @@ serviceTest(["postgres"], {
     const { results } = await there.recall(`${MARK} garden`);
     assertEquals(results[0]?.text, `The ${MARK} of the garden is red`);
     await there.rememberAndWait(`The ${MARK} of the attic is blue`);
-    const added = await createAccount(
-      dataDir,
-      (options) => runRelayer({ ...options, env: schema }),
-    );
+    const added = await createAccount({ dataDir, env: schema });
     await home.mem({}, added).rememberAndWait(`The ${MARK} of the roof is dry`);
     assertEquals(await home.stop(), 0);
 

@@ -320,11 +320,10 @@ export function outcomeText(outcome: EntryOutcome): string {
 
 /** The columns of an entry in a table of the log, in their order. */
 export function entryColumns(
-  { sequence, kind, digest, sender = null, payload, outcome, timeMs, hash }:
-    Entry,
+  { sequence, kind, digest, sender, payload, outcome, timeMs, hash }: Entry,
 ): readonly (number | string | Uint8Array | null)[] {
   return [
-    ...[sequence, kind, digest, sender, payload],
+    ...[sequence, kind, digest, sender ?? null, payload],
     ...[outcomeText(outcome), timeMs, hash],
   ];
 }

@@ -8,6 +8,7 @@
 import type { Clock } from "../../shared/clock.ts";
 import { type Entry, entryColumns, readEntry } from "../ledger/ledger_log.ts";
 import { LedgerBrokenError, LedgerReplica } from "../ledger/ledger_replica.ts";
+import type { DatabaseRecord } from "../store/sqlite/row_columns.ts";
 import { LEDGER_ENTRIES, type MovedRow } from "./moved_tables.ts";
 import { encodeRow } from "./row_lines.ts";
 
@@ -54,10 +55,9 @@ export function readEntries(rows: readonly MovedRow[]): readonly Entry[] {
 }
 
 function tryRead(row: MovedRow): Entry | undefined {
+  const columns = NAMES.map((name, at) => [name, row[at] ?? null]);
   try {
-    return readEntry(
-      Object.fromEntries(NAMES.map((name, at) => [name, row[at] ?? null])),
-    );
+    return readEntry(Object.fromEntries(columns) as DatabaseRecord);
   } catch {
     // The outcome is not JSON.
     return undefined;
