@@ -273,12 +273,11 @@ class Import {
       return names;
     });
     if (found.length === 0) return;
+    const names = found.join(", ");
     throw new Error(
-      `Cannot import to ${place}: it has rows of ${
-        found.join(", ")
-      } already, ` +
-        "as a relayer has after its first start; name an empty one, or remove " +
-        "all of them with --replace",
+      `Cannot import to ${place}: it has rows of ${names} already, as a ` +
+        "relayer has after its first start; name an empty one, or remove all " +
+        "of them with --replace",
     );
   }
 

@@ -46,6 +46,11 @@ const [FIRST = "", SECOND = ""] = ["1", "2"]
   .map(([, owner]) => owner);
 const SHARED_KEY = { publicKey: makeSigner(1).publicKey, label: "both" };
 
+/** Leaves the state in which a version without a log left the file. */
+const WITHOUT_LOG = `DELETE FROM entries; DELETE FROM changes;
+  DELETE FROM events; DELETE FROM senders; DELETE FROM key_servers;
+  UPDATE accounts SET entry_id = '', changed_by = x'', version = 1`;
+
 /** Uses the ledger's file of a data folder. */
 async function withLedgerOf<Answer>(
   variables: Variables,
@@ -101,9 +106,7 @@ async function withAdopted(variables: Variables): Promise<void> {
       early.removeDelegateKey(accountId, gone.publicKey);
     }
     early.setActive(early.byOwner(owner)?.accountId ?? "", false);
-    // The state in which the version before this one left the file.
-    file.db.exec(`DELETE FROM entries; DELETE FROM changes;
-      UPDATE accounts SET entry_id = '', changed_by = x'', version = 1`);
+    file.db.exec(WITHOUT_LOG);
     await fillLedger([ledgerWithExecutor(file)], 7);
   });
   await withData(variables, () => Promise.resolve());
@@ -204,6 +207,24 @@ Deno.test("byKey() names the account that had the key first, also after an impor
       );
       assertEquals(owner, FIRST);
     }
+  });
+});
+
+Deno.test("runExport() enters accounts from before there was a log into it", async () => {
+  await withFolders(async ({ folder, at }) => {
+    const [one, two] = [at("one"), at("two")];
+    await withAdopted(one);
+    await withLedgerOf(one, (file) => file.db.exec(WITHOUT_LOG));
+    await move(one, `${folder}/file`, two);
+    const checked = await withLedgerOf(
+      two,
+      (file) => checkLedger(new LocalLedger(file)),
+    );
+    assert(checked.kind === "ok" && checked.entries === checked.accounts);
+    assertEquals(
+      await withLedgerOf(two, tablesOf),
+      await withLedgerOf(one, tablesOf),
+    );
   });
 });
 
