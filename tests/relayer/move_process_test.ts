@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { sharedPostgres } from "../support/postgres_server.ts";
-import { runRelayer } from "../support/relayer_process.ts";
+import { createAccount, runRelayer } from "../support/relayer_process.ts";
 import { serviceTest } from "../support/services.ts";
 import { RelayerHome } from "./relayer_home.ts";
 
@@ -11,7 +11,8 @@ const MASTER_KEYS = `first:${
 }`;
 
 serviceTest(["postgres"], {
-  name: "relayer goes from SQLite to PostgreSQL and back with all memories",
+  name:
+    "relayer goes from SQLite to PostgreSQL and back with all memories and accounts",
   async fn() {
     await using home = await RelayerHome.open({ env: { MASTER_KEYS } });
     const { dataDir } = home;
@@ -36,19 +37,20 @@ serviceTest(["postgres"], {
     assertEquals([exported.code, exported.stderr], [0, ""]);
     assertStringIncludes(
       exported.stdout,
-      "3 memories, 3 jobs, 3 keys, 3 blobs",
+      "3 memories, 3 jobs, 3 keys, 3 blobs, 1 entries of the ledger",
     );
     assert(!(await Deno.readTextFile(file)).includes(MARK));
     const args = ["import", file];
     const imported = await runRelayer({ dataDir, env: schema, args });
     assertEquals([imported.code, imported.stderr], [0, ""]);
 
-    // Accounts stay in ledger.db of the folder.
     await home.start(schema);
     const there = home.mem();
     const { results } = await there.recall(`${MARK} garden`);
     assertEquals(results[0]?.text, `The ${MARK} of the garden is red`);
     await there.rememberAndWait(`The ${MARK} of the attic is blue`);
+    const added = await createAccount({ dataDir, env: schema });
+    await home.mem({}, added).rememberAndWait(`The ${MARK} of the roof is dry`);
     assertEquals(await home.stop(), 0);
 
     const back = `${dataDir}/back`;
@@ -72,5 +74,7 @@ serviceTest(["postgres"], {
     await home.start();
     const again = await home.mem().recall(`${MARK} attic`);
     assertEquals(again.results[0]?.text, `The ${MARK} of the attic is blue`);
+    const roof = await home.mem({}, added).recall(`${MARK} roof`);
+    assertEquals(roof.results[0]?.text, `The ${MARK} of the roof is dry`);
   },
 });

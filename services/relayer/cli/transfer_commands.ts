@@ -30,6 +30,7 @@ import {
   type MoveProgress,
 } from "../transfer/export_data.ts";
 import { importData } from "../transfer/import_data.ts";
+import { LEDGER_ENTRIES } from "../transfer/moved_tables.ts";
 import { readMasterKeys, withMovedData } from "../transfer/open_moved.ts";
 
 /** Stands for standard output or standard input. */
@@ -49,16 +50,17 @@ const EXPORT: CommandShape = {
   about: "Writes all memories, jobs, keys and blobs to a new file of JSON " +
     'lines, or to standard output with "-", from where STORE and BLOBS say. ' +
     "No relayer may run on them. Only you may read the file. Texts stay " +
-    "sealed in it, and keys wrapped; the master key is not in it. Accounts " +
-    "stay in ledger.db. Exit codes: 0 success, 1 failure, 2 invalid arguments.",
+    "sealed in it, and keys wrapped; the master key is not in it. Accounts of " +
+    "the embedded ledger are in it, those of LEDGER_RPC_URL are not. Exit " +
+    "codes: 0 success, 1 failure, 2 invalid arguments.",
   positionals: 1,
 };
 
 const IMPORT_FLAGS = {
   ...DATA_FLAGS,
   replace: switchOption({
-    help: "Remove all memories, jobs and keys of the store first. Blobs and " +
-      "accounts stay.",
+    help: "Remove all memories, jobs, keys and accounts of the store first. " +
+      "Blobs stay, and so do accounts if the file has none.",
   }),
 } as const;
 
@@ -206,5 +208,7 @@ function tellProgress({ step, table, done, of }: MoveProgress): string {
 
 function tellCounts(counts: MovedCounts): string {
   const { memories = 0, jobs = 0, data_keys: keys = 0, blobs = 0 } = counts;
-  return `${memories} memories, ${jobs} jobs, ${keys} keys, ${blobs} blobs`;
+  const entries = counts[LEDGER_ENTRIES.name];
+  return `${memories} memories, ${jobs} jobs, ${keys} keys, ${blobs} blobs` +
+    (entries === undefined ? "" : `, ${entries} entries of the ledger`);
 }

@@ -93,12 +93,14 @@ const STATEMENTS = {
   byOwner: `${SELECT} WHERE a.owner = ? ORDER BY k.position`,
   byEntry: `${SELECT} WHERE a.entry_id = ? ORDER BY k.position`,
   // When several accounts have the key, an active one wins, then the one that
-  // got the key first.
+  // got the key first. Positions alone do not tell that: a copy that is made from
+  // the log has accounts of before the log in another order than their file.
   byKey: `${SELECT} WHERE a.account_id = (
     SELECT o.account_id FROM delegate_keys d
     JOIN accounts o ON o.account_id = d.account_id
     WHERE d.public_key = ?
-    ORDER BY o.is_active AND NOT o.is_quarantined DESC, d.position LIMIT 1
+    ORDER BY o.is_active AND NOT o.is_quarantined DESC, d.created_ms,
+      d.position LIMIT 1
   ) ORDER BY k.position`,
   ids: `SELECT account_id FROM accounts WHERE account_id > ?
     ORDER BY account_id LIMIT ?`,

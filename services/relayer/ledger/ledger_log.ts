@@ -223,11 +223,8 @@ export class LedgerLog {
    */
   insert(entry: Entry): void {
     const { insert, insertChange, insertEvent } = this.#statements;
-    const { sequence, kind, digest, sender, payload, outcome } = entry;
-    insert.run(
-      ...[sequence, kind, digest, sender ?? null, payload],
-      ...[outcomeText(outcome), entry.timeMs, entry.hash],
-    );
+    const { sequence, outcome } = entry;
+    insert.run(...entryColumns(entry));
     const ids = new Set(outcome.changes.map(({ objectId }) => objectId));
     for (const objectId of ids) insertChange.run(objectId, sequence);
     for (const [position, { kind: name }] of outcome.events.entries()) {
@@ -321,7 +318,18 @@ export function outcomeText(outcome: EntryOutcome): string {
   return JSON.stringify(outcome);
 }
 
-function readEntry(row: DatabaseRecord): Entry {
+/** The columns of an entry in a table of the log, in their order. */
+export function entryColumns(
+  { sequence, kind, digest, sender, payload, outcome, timeMs, hash }: Entry,
+): readonly (number | string | Uint8Array | null)[] {
+  return [
+    ...[sequence, kind, digest, sender ?? null, payload],
+    ...[outcomeText(outcome), timeMs, hash],
+  ];
+}
+
+/** Reads an entry from its columns, by their names. */
+export function readEntry(row: DatabaseRecord): Entry {
   const { sender } = row;
   return {
     sequence: Number(row["sequence"]),

@@ -63,6 +63,11 @@ export interface ComputedChanges {
  */
 const MEMORY_KIB = 65_536;
 
+const NO_WRITES: LedgerFile["writes"] = {
+  add: () =>
+    Promise.reject(new Error("Cannot change the ledger: it is a copy")),
+};
+
 /** A ledger that follows a log. */
 export class LedgerReplica {
   /** The ledger, as of the last entry that was added. */
@@ -73,13 +78,14 @@ export class LedgerReplica {
   /**
    * Makes the replica of an empty log.
    *
-   * @param options.writes Queues changes of the ledger.
+   * @param options.writes Queues changes of the ledger. Without it there are
+   * none.
    * @throws {TypeError} when the package's id is not valid
    */
-  constructor({ packageId, clock, writes }: {
+  constructor({ packageId, clock, writes = NO_WRITES }: {
     readonly packageId: string | undefined;
     readonly clock: Clock;
-    readonly writes: LedgerFile["writes"];
+    readonly writes?: LedgerFile["writes"];
   }) {
     this.#db = new DatabaseSync(":memory:");
     try {
@@ -108,24 +114,10 @@ export class LedgerReplica {
    * is added then
    */
   add(entries: readonly Entry[]): void {
-    const { log } = this.ledger;
-    const { sequence: last } = log.head();
-    const there = entries.filter(({ sequence }) => sequence <= last);
-    for (const { sequence, hash } of there) {
-      if (!isSame(log.at(sequence)?.hash ?? new Uint8Array(), hash)) {
-        throw new LedgerBrokenError(sequence, "it was another one before");
-      }
-    }
-    const added = entries.slice(there.length);
-    if (added.length === 0) return;
     try {
-      inTransaction(this.#db, () => {
-        for (const entry of added) this.#addOne(entry);
-      });
+      replayEntries(entries, { ledger: this.ledger, db: this.#db });
     } catch (error) {
       throw this.#errors.named(error);
-    } finally {
-      this.ledger.forget();
     }
   }
 
@@ -174,21 +166,52 @@ export class LedgerReplica {
       if (this.#db.isTransaction) this.#db.exec("RELEASE change");
     }
   }
+}
 
-  #addOne(entry: Entry): void {
-    const { ledger: { log, packageId, rows }, ledger } = this;
-    const state = stateOf(packageId, rows);
-    const verdict = checkEntry(entry, { state, last: log.head() });
-    if (verdict.kind === "broken") {
-      throw new LedgerBrokenError(entry.sequence, verdict.reason);
+/**
+ * Adds the entries that a ledger does not have yet, with all rows that follow
+ * from them.
+ *
+ * @param options.db The database of the ledger.
+ * @throws {LedgerBrokenError} when one does not follow from those before, or is
+ * there otherwise; none is added then
+ */
+export function replayEntries(
+  entries: readonly Entry[],
+  { ledger, db }: { readonly ledger: LocalLedger; readonly db: DatabaseSync },
+): void {
+  const { log } = ledger;
+  const { sequence: last } = log.head();
+  const there = entries.filter(({ sequence }) => sequence <= last);
+  for (const { sequence, hash } of there) {
+    if (!isSame(log.at(sequence)?.hash ?? new Uint8Array(), hash)) {
+      throw new LedgerBrokenError(sequence, "it was another one before");
     }
-    const outcome = write(verdict, { ledger, entry });
-    // It names the digests of all objects after the entry.
-    if (outcomeText(outcome) !== outcomeText(entry.outcome)) {
-      throw new LedgerBrokenError(entry.sequence, OTHER_OUTCOME);
-    }
-    log.insert(entry);
   }
+  const added = entries.slice(there.length);
+  if (added.length === 0) return;
+  try {
+    inTransaction(db, () => {
+      for (const entry of added) replayOne(entry, ledger);
+    });
+  } finally {
+    ledger.forget();
+  }
+}
+
+function replayOne(entry: Entry, ledger: LocalLedger): void {
+  const { log, packageId, rows } = ledger;
+  const state = stateOf(packageId, rows);
+  const verdict = checkEntry(entry, { state, last: log.head() });
+  if (verdict.kind === "broken") {
+    throw new LedgerBrokenError(entry.sequence, verdict.reason);
+  }
+  const outcome = write(verdict, { ledger, entry });
+  // It names the digests of all objects after the entry.
+  if (outcomeText(outcome) !== outcomeText(entry.outcome)) {
+    throw new LedgerBrokenError(entry.sequence, OTHER_OUTCOME);
+  }
+  log.insert(entry);
 }
 
 function stateOf(packageId: string, rows: AccountRows): LogState {

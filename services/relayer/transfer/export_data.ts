@@ -9,8 +9,14 @@ import { LineWriter } from "../../shared/transfer/line_file.ts";
 import type { WriteBytes } from "../../shared/transfer/output_file.ts";
 import { VERSION } from "../../shared/version.ts";
 import { type MovedBlobs, readBlobs } from "./moved_blobs.ts";
+import { followingEntries, type MovedLedger } from "./moved_entries.ts";
 import type { MovedRows } from "./moved_rows.ts";
-import { BLOBS, MOVED_TABLES, type MovedRow } from "./moved_tables.ts";
+import {
+  BLOBS,
+  LEDGER_ENTRIES,
+  MOVED_TABLES,
+  type MovedRow,
+} from "./moved_tables.ts";
 import { encodeRow, encodeTable } from "./row_lines.ts";
 
 /** Names the format in the first line. */
@@ -27,6 +33,8 @@ export interface MovedData {
   readonly rows: MovedRows;
   /** The blobs; undefined where they are elsewhere and stay there. */
   readonly blobs: MovedBlobs | undefined;
+  /** The embedded ledger; undefined where the ledger is remote. */
+  readonly ledger: MovedLedger | undefined;
 }
 
 /** How far an export or an import is. */
@@ -64,12 +72,35 @@ export interface Exported {
 /**
  * Writes all rows and blobs.
  *
- * @throws {Error} when an import to the data has not ended
+ * @throws {Error} when an import to the data has not ended, or the log of the
+ * embedded ledger is not to be trusted
  */
 export async function exportData(
-  { rows, blobs }: MovedData,
-  { write, nowMs, onProgress }: ExportDataOptions,
+  data: MovedData,
+  options: ExportDataOptions,
 ): Promise<Exported> {
+  const doing = {
+    action: "export",
+    advice:
+      "restore the ledger from a backup, or set LEDGER_PACKAGE_ID to the " +
+      "package that it was made with",
+  };
+  return await followingEntries(
+    data.ledger,
+    doing,
+    (checkEntries) => exportChecked(data, { ...options, checkEntries }),
+  );
+}
+
+async function exportChecked(
+  { rows, blobs, ledger }: MovedData,
+  { write, nowMs, onProgress, checkEntries }: ExportDataOptions & {
+    readonly checkEntries: (rows: readonly MovedRow[]) => void;
+  },
+): Promise<Exported> {
+  const tables = MOVED_TABLES.filter((table) =>
+    ledger !== undefined || table !== LEDGER_ENTRIES
+  );
   if (await rows.isImporting()) {
     throw new Error(
       `Cannot export ${rows.place}: an import to it has not ended`,
@@ -78,7 +109,7 @@ export async function exportData(
   return await rows.reading(async (reader) => {
     const lines = new LineWriter(write);
     const expected: Record<string, number> = {};
-    for (const table of MOVED_TABLES) {
+    for (const table of tables) {
       expected[table.name] = await reader.count(table, nowMs);
     }
     await lines.begin({
@@ -96,10 +127,11 @@ export async function exportData(
       const of = expected[name];
       onProgress({ step: "exporting", table: name, done, of });
     };
-    for (const table of MOVED_TABLES) {
+    for (const table of tables) {
       counts[table.name] = 0;
       await lines.add(encodeTable(table));
       for await (const page of reader.pages(table, nowMs)) {
+        if (table === LEDGER_ENTRIES) checkEntries(page);
         for (const row of page) await add(table.name, row);
       }
     }

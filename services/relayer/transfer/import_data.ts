@@ -21,9 +21,11 @@ import {
   type MoveProgress,
 } from "./export_data.ts";
 import { type MovedBlobs, writeBlob } from "./moved_blobs.ts";
+import { followingEntries } from "./moved_entries.ts";
 import { type MovedRows, RowBatch } from "./moved_rows.ts";
 import {
   BLOBS,
+  LEDGER_ENTRIES,
   MOVED_TABLES,
   type MovedRow,
   type MovedTable,
@@ -56,14 +58,25 @@ export interface Imported {
  * the export, no relayer starts on it.
  *
  * @throws {Error} when the source is no export, or was cut or changed; when the
- * master keys do not open its keys; when the store has rows or is in use
+ * master keys do not open its keys; when the store has rows or is in use; when
+ * the log of the embedded ledger is not to be trusted
  */
 export async function importData(
   target: MovedData,
   options: ImportDataOptions,
 ): Promise<Imported> {
+  const doing = {
+    action: "import",
+    advice:
+      "the file was changed, or LEDGER_PACKAGE_ID is not the package that " +
+      "the ledger was made with",
+  };
   const work = new Import(target, options);
-  const digests = await work.read();
+  const digests = await followingEntries(
+    target.ledger,
+    doing,
+    (checkEntries) => work.read(checkEntries),
+  );
   const { rows } = target;
   await rows.complete();
   const differences = await work.compare(digests);
@@ -76,15 +89,20 @@ class Import {
   readonly #rows: MovedRows;
   readonly #options: ImportDataOptions;
   readonly #blobs: MovedBlobs | undefined;
+  readonly #hasLedger: boolean;
   readonly #counts: Record<string, number> = {};
   #expected: MovedCounts = {};
   #atMs = 0;
   #isBegun = false;
+  /** Those of the export. */
+  #tables: readonly MovedTable[] = [];
+  #checkEntries: (rows: readonly MovedRow[]) => void = () => {};
 
-  constructor({ rows, blobs }: MovedData, options: ImportDataOptions) {
+  constructor({ rows, blobs, ledger }: MovedData, options: ImportDataOptions) {
     this.#rows = rows;
     this.#options = options;
     this.#blobs = blobs;
+    this.#hasLedger = ledger !== undefined;
   }
 
   /** How many rows of each table there were so far. */
@@ -92,17 +110,28 @@ class Import {
     return { ...this.#counts };
   }
 
-  /** Reads the export and writes its rows; returns the sums of its tables. */
-  async read(): Promise<ReadonlyMap<MovedTable, TableDigest>> {
+  /**
+   * Reads the export and writes its rows; returns the sums of its tables.
+   *
+   * @param checkEntries Throws when entries of the ledger are not to be trusted.
+   */
+  async read(
+    checkEntries: (rows: readonly MovedRow[]) => void,
+  ): Promise<ReadonlyMap<MovedTable, TableDigest>> {
     const { source } = this.#options;
-    const digests = new Map(
-      MOVED_TABLES.map((table) => [table, new TableDigest(table)]),
-    );
-    const left = [...MOVED_TABLES, BLOBS];
+    this.#checkEntries = checkEntries;
+    const digests = new Map<MovedTable, TableDigest>();
+    const left: MovedTable[] = [];
     let current: MovedTable | undefined;
     let batch = new RowBatch();
     const lines = readLines(source, {
-      onHead: (fields) => this.#begin(fields),
+      onHead: (fields) => {
+        this.#begin(fields);
+        left.push(...this.#tables, BLOBS);
+        for (const table of this.#tables) {
+          digests.set(table, new TableDigest(table));
+        }
+      },
       counts: () => this.#counts,
     });
     for await (const { number, text } of lines) {
@@ -176,6 +205,15 @@ class Import {
     this.#atMs = Date.parse(fields.text("at"));
     if (Number.isNaN(this.#atMs)) throw new LineError('"at" is not an instant');
     this.#expected = fields.object("counts") as MovedCounts;
+    const entries = this.#expected[LEDGER_ENTRIES.name];
+    this.#tables = MOVED_TABLES.filter((table) =>
+      table !== LEDGER_ENTRIES || entries !== undefined
+    );
+    if (entries === undefined || this.#hasLedger) return;
+    throw new Error(
+      "Cannot import the embedded ledger: LEDGER_RPC_URL names another one; " +
+        "leave it empty, or set it for the export as well",
+    );
   }
 
   async #put(
@@ -184,6 +222,7 @@ class Import {
   ): Promise<void> {
     if (table === undefined) return;
     if (table.name === "roots") await this.#demandKeys(rows);
+    if (table === LEDGER_ENTRIES) this.#checkEntries(rows);
     if (table === BLOBS) await this.#putBlobs(rows);
     else if (rows.length > 0) await this.#rows.put(table, rows);
     this.#tell("importing", table.name, this.#counts[table.name] ?? 0);
@@ -219,23 +258,27 @@ class Import {
     this.#isBegun = true;
     if (!replaces && !await this.#rows.isImporting()) await this.#demandEmpty();
     await this.#rows.begin();
-    if (replaces) await this.#rows.erase();
+    if (replaces) await this.#rows.erase(this.#tables);
   }
 
   async #demandEmpty(): Promise<void> {
     const { place } = this.#rows;
-    await this.#rows.reading(async (reader) => {
-      for (const table of MOVED_TABLES) {
-        if (table.name === "numbers" || await reader.count(table, 0) === 0) {
-          continue;
-        }
-        throw new Error(
-          `Cannot import to ${place}: it has rows of the table ` +
-            `"${table.name}" already; name an empty one, or remove all of them ` +
-            "with --replace",
-        );
+    const found = await this.#rows.reading(async (reader) => {
+      const names: string[] = [];
+      for (const table of this.#tables) {
+        const { name } = table;
+        if (name === "numbers" || await reader.count(table, 0) === 0) continue;
+        names.push(name);
       }
+      return names;
     });
+    if (found.length === 0) return;
+    const names = found.join(", ");
+    throw new Error(
+      `Cannot import to ${place}: it has rows of ${names} already, as a ` +
+        "relayer has after its first start; name an empty one, or remove all " +
+        "of them with --replace",
+    );
   }
 
   #tell(step: MoveProgress["step"], table: string, done: number): void {

@@ -1,6 +1,5 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { serviceTest } from "../../../tests/support/services.ts";
-import { withFolder } from "../store/sqlite/testing/open_store.ts";
 import { TEST_SERVER } from "../store/postgres/testing/postgres_subject.ts";
 import { BOB, SAMPLE_MS, sampleJob } from "../store/testing/sample_rows.ts";
 import { runMigrate } from "../../shared/postgres/migrate_command.ts";
@@ -10,89 +9,18 @@ import { parseRow } from "./row_lines.ts";
 import {
   demandOpened,
   describeData,
-  fillData,
+  filled,
+  linesOf,
+  LONG,
   MARK,
-  MASTER_KEYS,
   MASTER_SECRET,
+  move,
   runCommand,
-  type Secrets,
   settingsOf,
-  type Variables,
   withData,
+  withFolders,
+  withSchema,
 } from "./testing/moved_world.ts";
-
-/** Runs a test with a folder, and the environments of data folders in it. */
-async function withFolders(
-  use: (of: {
-    readonly folder: string;
-    readonly at: (name: string) => Variables;
-  }) => Promise<void>,
-): Promise<void> {
-  await withFolder((folder) =>
-    use({
-      folder,
-      at: (name) => ({ DATA_DIR: `${folder}/${name}`, MASTER_KEYS }),
-    })
-  );
-}
-
-/** Runs a test with the environment of a schema as well. */
-async function withSchema(
-  use: (of: {
-    readonly folder: string;
-    readonly at: (name: string) => Variables;
-    readonly schema: Variables;
-  }) => Promise<void>,
-): Promise<void> {
-  await withFolders(async ({ folder, at }) => {
-    const name = TEST_SERVER.nextSchema();
-    try {
-      await use({
-        ...{ folder, at },
-        schema: {
-          ...at("ledger"),
-          STORE: "postgres",
-          DATABASE_URL: TEST_SERVER.url,
-          DATABASE_SCHEMA: name,
-        },
-      });
-    } finally {
-      await TEST_SERVER.sql(`DROP SCHEMA IF EXISTS ${name} CASCADE`);
-    }
-  });
-}
-
-/** Payloads of which a page has two, and blobs of several rows. */
-const LONG = 2_200_000;
-
-async function filled(
-  variables: Variables,
-  seed = 1,
-  longBytes?: number,
-): Promise<{ readonly secrets: Secrets; readonly described: unknown }> {
-  await Deno.mkdir(variables["DATA_DIR"] ?? "", { recursive: true });
-  const secrets = await withData(
-    variables,
-    (data) => fillData(data, { seed, longBytes }),
-  );
-  return { secrets, described: await withData(variables, describeData) };
-}
-
-async function move(
-  from: Variables,
-  file: string,
-  to: Variables,
-): Promise<void> {
-  const exported = await runCommand("export", [file], from);
-  assertEquals(exported.code, 0, exported.err);
-  const imported = await runCommand("import", [file], to);
-  assertEquals(imported.code, 0, imported.err);
-}
-
-/** The lines between the first and the last. */
-async function linesOf(file: string): Promise<readonly string[]> {
-  return (await Deno.readTextFile(file)).trimEnd().split("\n").slice(1, -1);
-}
 
 for (const seed of [1, 2, 3]) {
   serviceTest(["postgres"], {
@@ -279,7 +207,7 @@ serviceTest(["postgres"], {
         const before = await withData(to, describeData);
         const refused = await runCommand("import", [file], to);
         assertEquals(refused.code, 1);
-        assertMatch(refused.err, /has rows of the table "roots" already/);
+        assertMatch(refused.err, /has rows of roots, .* already/);
         assertEquals(await withData(to, describeData), before);
         const replaced = await runCommand("import", [file, "--replace"], to);
         assertEquals(replaced.code, 0, replaced.err);

@@ -35,9 +35,13 @@ export interface MovedRows {
    * @throws {Error} when a relayer uses the rows
    */
   begin(): Promise<void>;
-  /** Removes the rows of all tables. */
-  erase(): Promise<void>;
-  /** Writes rows; passes over those whose key is there. */
+  /** Removes the rows of tables, and what follows from them. */
+  erase(tables: readonly MovedTable[]): Promise<void>;
+  /**
+   * Writes rows; passes over those whose key is there.
+   *
+   * @throws {Error} when the embedded ledger has other entries
+   */
   put(table: MovedTable, rows: readonly MovedRow[]): Promise<void>;
   /** Makes what follows from the rows, once all are there. */
   complete(): Promise<void>;

@@ -3,8 +3,7 @@
  * them. Every engine gives the same rows in the same order.
  *
  * Snapshots of indexes are not among them: relayers make them again. Nor are the
- * accounts and the log of the embedded ledger, which stay in `ledger.db`
- * whatever keeps the memories.
+ * accounts of the embedded ledger, which follow from its log.
  *
  * @module
  */
@@ -73,6 +72,24 @@ const CHANGED_OWNERS = "SELECT owner FROM namespaces UNION " +
   "SELECT owner FROM owners WHERE swept_change > 0";
 const LAST_CHANGE = "SELECT value FROM numbers WHERE name = 'last_change'";
 
+/** The log of the embedded ledger; left out where the ledger is remote. */
+export const LEDGER_ENTRIES: MovedTable = table({
+  name: "ledger_entries",
+  file: "ledger.db",
+  columns: {
+    sequence: "integer",
+    kind: "text",
+    digest: "bytes",
+    sender: "text",
+    payload: "bytes",
+    outcome: "text",
+    time_ms: "integer",
+    hash: "bytes",
+  },
+  key: ["sequence"],
+  sqlite: { from: "entries", into: "entries" },
+});
+
 /**
  * The tables. Root keys come first, so that nothing is written unless the master
  * keys open them.
@@ -113,6 +130,7 @@ export const MOVED_TABLES: readonly MovedTable[] = [
     key: ["n"],
     isNumbered: true,
   }),
+  LEDGER_ENTRIES,
   // The number that all changes are greater than, and the last one.
   table({
     name: "numbers",

@@ -27,6 +27,7 @@ import { blobPlace, type RelayerSettings } from "../settings.ts";
 import { migrationPlan } from "../store/postgres/migrations.ts";
 import type { MovedData } from "./export_data.ts";
 import { folderBlobIds, schemaBlobIds } from "./moved_blobs.ts";
+import type { MovedLedger } from "./moved_entries.ts";
 import { openPostgresRows } from "./postgres_rows.ts";
 import { openSqliteRows } from "./sqlite_rows.ts";
 
@@ -67,12 +68,14 @@ async function withFolder<Answer>(
   const { dataDir } = settings;
   if (tools.mayCreate) await openDataFolder(dataDir, { service: "relayer" });
   else await demandDatabase(dataDir);
-  const rows = await openSqliteRows(dataDir, tools.clock);
+  const { clock } = tools;
+  const ledger = ledgerOf(settings, tools);
+  const rows = await openSqliteRows(dataDir, { clock, ledger });
   try {
     return await withFolderBlobs(
       settings,
       tools,
-      (blobs) => use({ rows, blobs }),
+      (blobs) => use({ rows, blobs, ledger }),
     );
   } finally {
     await rows.close();
@@ -114,24 +117,35 @@ async function withSchema<Answer>(
     const prepare = tools.mayCreate ? migrate : demandVersion;
     await prepare(pool, migrationPlan(schema));
     const rows = await openPostgresRows(pool, `the schema ${quote(schema)}`);
+    const ledger = ledgerOf(settings, tools);
     if (blobPlace(settings) !== "postgres") {
       return await withFolderBlobs(
         settings,
         tools,
-        (blobs) => use({ rows, blobs }),
+        (blobs) => use({ rows, blobs, ledger }),
       );
     }
     const store = new PostgresBlobs({ pool, clock, logger });
     await store.start();
     try {
       const blobs = { store, ids: () => schemaBlobIds(pool) };
-      return await use({ rows, blobs });
+      return await use({ rows, blobs, ledger });
     } finally {
       await store.stop();
     }
   } finally {
     await pool.close();
   }
+}
+
+/** The embedded ledger; undefined where the settings name a remote one. */
+function ledgerOf(
+  { ledgerRpcUrl, ledgerPackageId }: RelayerSettings,
+  { clock }: MovedTools,
+): MovedLedger | undefined {
+  return ledgerRpcUrl === ""
+    ? { packageId: ledgerPackageId || undefined, clock }
+    : undefined;
 }
 
 async function withFolderBlobs<Answer>(

@@ -85,8 +85,8 @@ class PostgresRows implements MovedRows {
     }
   }
 
-  async erase(): Promise<void> {
-    const names = MOVED_TABLES.map(({ name }) => name)
+  async erase(tables: readonly MovedTable[]): Promise<void> {
+    const names = tables.map(({ name }) => name)
       .filter((name) => name !== "numbers");
     const all = [...names, "index_snapshots", "snapshot_parts"];
     await this.#pool.query(`TRUNCATE ${all.join(", ")}`);

@@ -11,6 +11,8 @@ import { lockFolder } from "../../shared/sqlite/folder_lock.ts";
 import { migrate } from "../../shared/sqlite/migrations.ts";
 import { inTransaction } from "../../shared/sqlite/transaction.ts";
 import { openLedgerFile } from "../ledger/ledger_file.ts";
+import { LedgerBrokenError, replayEntries } from "../ledger/ledger_replica.ts";
+import { LocalLedger } from "../ledger/local_ledger.ts";
 import { LEDGER_FILE } from "../settings.ts";
 import { FileErrors, openDatabase } from "../store/sqlite/database_file.ts";
 import {
@@ -20,10 +22,11 @@ import {
 } from "../store/sqlite/memory_reads.ts";
 import { RELAYER_MIGRATIONS } from "../store/sqlite/migrations.ts";
 import { KEY_MIGRATIONS } from "../vault/key_database.ts";
+import { type MovedLedger, readEntries } from "./moved_entries.ts";
 import { type MovedRows, RowBatch, type RowReader } from "./moved_rows.ts";
 import {
   type DataFile,
-  MOVED_TABLES,
+  LEDGER_ENTRIES,
   type MovedRow,
   type MovedTable,
   type MovedValue,
@@ -36,17 +39,29 @@ const SUM_JOBS = `INSERT INTO owners(owner, open_jobs, open_bytes)
   ON CONFLICT(owner) DO UPDATE SET open_jobs = excluded.open_jobs,
     open_bytes = excluded.open_bytes`;
 
-/** What tables have beside their own rows, to be removed with them. */
-const BESIDE = ["payloads", "index_snapshots", "snapshot_parts"];
+/** What a file has beside its rows, to be removed with those of a table. */
+const BESIDE: Readonly<Record<string, readonly string[]>> = {
+  jobs: ["payloads"],
+  memories: ["index_snapshots", "snapshot_parts"],
+  [LEDGER_ENTRIES.name]: [
+    ...["accounts", "delegate_keys", "changes", "events", "senders"],
+    "key_servers",
+  ],
+};
 
 /**
  * Opens the files of a folder. The folder must exist; missing files are made.
  *
+ * @param options.ledger How the embedded ledger is opened; undefined where the
+ * ledger is remote
  * @throws {Error} when a relayer has the folder, or a file cannot be opened
  */
 export async function openSqliteRows(
   dataFolder: string,
-  clock: Clock,
+  { clock, ledger }: {
+    readonly clock: Clock;
+    readonly ledger: MovedLedger | undefined;
+  },
 ): Promise<MovedRows> {
   const lock = lockFolder(dataFolder, "relayer.lock");
   const opened: { close(): Promise<void> | void }[] = [
@@ -72,13 +87,13 @@ export async function openSqliteRows(
     const rows = open("relayer.db", RELAYER_MIGRATIONS);
     new ChangeCounter(rows, clock.nowMs());
     const keys = open("keys.db", KEY_MIGRATIONS);
-    const ledger = openLedgerFile(`${dataFolder}/${LEDGER_FILE}`, clock);
-    opened.push(ledger);
-    return new SqliteRows(
-      `the data folder ${quote(dataFolder)}`,
-      { "relayer.db": rows, "keys.db": keys, "ledger.db": ledger.db },
+    const file = openLedgerFile(`${dataFolder}/${LEDGER_FILE}`, clock);
+    opened.push(file);
+    return new SqliteRows(`the data folder ${quote(dataFolder)}`, {
+      files: { "relayer.db": rows, "keys.db": keys, "ledger.db": file.db },
+      ledger: ledger && new LocalLedger(file, ledger.packageId),
       close,
-    );
+    });
   } catch (error) {
     await close();
     throw error;
@@ -90,15 +105,20 @@ class SqliteRows implements MovedRows, RowReader {
   readonly place: string;
   readonly close: () => Promise<void>;
   readonly #files: Readonly<Record<DataFile, DatabaseSync>>;
+  readonly #ledger: LocalLedger | undefined;
 
   constructor(
     place: string,
-    files: Readonly<Record<DataFile, DatabaseSync>>,
-    close: () => Promise<void>,
+    { files, ledger, close }: {
+      readonly files: Readonly<Record<DataFile, DatabaseSync>>;
+      readonly ledger: LocalLedger | undefined;
+      readonly close: () => Promise<void>;
+    },
   ) {
     this.place = place;
     this.close = close;
     this.#files = files;
+    this.#ledger = ledger;
   }
 
   /** Nothing else writes to the files. */
@@ -149,26 +169,27 @@ class SqliteRows implements MovedRows, RowReader {
   }
 
   // deno-lint-ignore require-await -- a throw becomes a rejection
-  async erase(): Promise<void> {
+  async erase(tables: readonly MovedTable[]): Promise<void> {
     for (const [file, db] of Object.entries(this.#files)) {
       inTransaction(db, () => {
-        if (file === "relayer.db") {
-          for (const name of BESIDE) db.exec(`DELETE FROM ${name}`);
-        }
-        for (const { name, sqlite, ...table } of MOVED_TABLES) {
+        for (const { name, sqlite, ...table } of tables) {
           if (table.file !== file || name === "numbers") continue;
-          db.exec(`DELETE FROM ${sqlite.into ?? name}`);
+          for (const of of [sqlite.into ?? name, ...BESIDE[name] ?? []]) {
+            db.exec(`DELETE FROM ${of}`);
+          }
         }
       });
       // Erased keys stay in no log.
       db.exec("PRAGMA wal_checkpoint(TRUNCATE)");
     }
+    this.#ledger?.forget();
   }
 
   // deno-lint-ignore require-await -- a throw becomes a rejection
   async put(table: MovedTable, rows: readonly MovedRow[]): Promise<void> {
     const db = this.#files[table.file];
     if (table.name === "numbers") return putNumbers(db, rows);
+    if (table === LEDGER_ENTRIES) return this.#putEntries(db, rows);
     const { name, columns, sqlite: { into = name, unwritten = [] } } = table;
     const names = Object.keys(columns);
     const written = names.filter((column) => !unwritten.includes(column));
@@ -189,6 +210,22 @@ class SqliteRows implements MovedRows, RowReader {
         insertPayload?.run(row[names.indexOf("n")] ?? null, bytes);
       }
     });
+  }
+
+  /** Writes entries, with the accounts and all else that follows from them. */
+  #putEntries(db: DatabaseSync, rows: readonly MovedRow[]): void {
+    const ledger = this.#ledger;
+    if (ledger === undefined) return;
+    try {
+      replayEntries(readEntries(rows), { ledger, db });
+    } catch (error) {
+      if (!(error instanceof LedgerBrokenError)) throw error;
+      throw new Error(
+        `Cannot import to ${this.place}: its ledger has other entries; import ` +
+          "again with --replace",
+        { cause: error },
+      );
+    }
   }
 
   // deno-lint-ignore require-await -- a throw becomes a rejection

@@ -10,6 +10,8 @@ import { SeededRandom } from "../../../../tests/support/seeded_random.ts";
 import { systemClock } from "../../../shared/clock.ts";
 import { readSettings } from "../../../shared/settings.ts";
 import { runExport, runImport } from "../../cli/transfer_commands.ts";
+import { withFolder } from "../../store/sqlite/testing/open_store.ts";
+import { TEST_SERVER } from "../../store/postgres/testing/postgres_subject.ts";
 import { openData, type RelayerData } from "../../open_data.ts";
 import { addKey, formatSaltText } from "../../receipts/receipt.ts";
 import { type RelayerSettings, relayerSettings } from "../../settings.ts";
@@ -227,4 +229,79 @@ export async function describeData(data: RelayerData): Promise<unknown> {
 export function demandOpened(description: unknown): void {
   const texts = JSON.stringify(description).match(new RegExp(MARK, "g"));
   assertEquals((texts?.length ?? 0) >= 2 * TEXTS - 1, true);
+}
+
+/** Runs a test with a folder, and the environments of data folders in it. */
+export async function withFolders(
+  use: (of: {
+    readonly folder: string;
+    readonly at: (name: string) => Variables;
+  }) => Promise<void>,
+): Promise<void> {
+  await withFolder((folder) =>
+    use({
+      folder,
+      at: (name) => ({ DATA_DIR: `${folder}/${name}`, MASTER_KEYS }),
+    })
+  );
+}
+
+/** Runs a test with the environment of a schema as well. */
+export async function withSchema(
+  use: (of: {
+    readonly folder: string;
+    readonly at: (name: string) => Variables;
+    readonly schema: Variables;
+  }) => Promise<void>,
+): Promise<void> {
+  await withFolders(async ({ folder, at }) => {
+    const name = TEST_SERVER.nextSchema();
+    try {
+      await use({
+        ...{ folder, at },
+        schema: {
+          ...at("ledger"),
+          STORE: "postgres",
+          DATABASE_URL: TEST_SERVER.url,
+          DATABASE_SCHEMA: name,
+        },
+      });
+    } finally {
+      await TEST_SERVER.sql(`DROP SCHEMA IF EXISTS ${name} CASCADE`);
+    }
+  });
+}
+
+/** Payloads of which a page has two, and blobs of several rows. */
+export const LONG = 2_200_000;
+
+/** Fills the data of an environment, and describes what is there then. */
+export async function filled(
+  variables: Variables,
+  seed = 1,
+  longBytes?: number,
+): Promise<{ readonly secrets: Secrets; readonly described: unknown }> {
+  await Deno.mkdir(variables["DATA_DIR"] ?? "", { recursive: true });
+  const secrets = await withData(
+    variables,
+    (data) => fillData(data, { seed, longBytes }),
+  );
+  return { secrets, described: await withData(variables, describeData) };
+}
+
+/** Exports from one environment to a file, and imports that to another one. */
+export async function move(
+  from: Variables,
+  file: string,
+  to: Variables,
+): Promise<void> {
+  const exported = await runCommand("export", [file], from);
+  assertEquals(exported.code, 0, exported.err);
+  const imported = await runCommand("import", [file], to);
+  assertEquals(imported.code, 0, imported.err);
+}
+
+/** The lines between the first and the last. */
+export async function linesOf(file: string): Promise<readonly string[]> {
+  return (await Deno.readTextFile(file)).trimEnd().split("\n").slice(1, -1);
 }
