@@ -184,6 +184,7 @@ async function startGroup(
         ...{ owner, count: memories, createText: talkText },
       })),
     );
+    await server?.settle();
   }
   const relayers: RelayerProcess[] = [];
   for (let at = 0; at < count; at++) {

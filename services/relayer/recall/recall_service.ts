@@ -140,7 +140,8 @@ export class RecallService {
       );
       if (read.kind !== "ok") return read;
       const { isByWords } = found;
-      return { ...await this.#withoutRemoved(read, found, request), isByWords };
+      const look = { before: found.look, later: progress.later };
+      return { ...await this.#withoutRemoved(read, look, request), isByWords };
     });
   }
 
@@ -219,18 +220,20 @@ export class RecallService {
   }
 
   /**
-   * Leaves out memories that another instance has removed since the search: a
-   * deletion that is answered before this answer holds for it.
+   * Leaves out memories that another instance has removed between the search and
+   * the reading of their blobs.
    */
   async #withoutRemoved(
     read: AnsweredRecall,
-    { look }: Found,
+    { before, later }: {
+      readonly before: Look | undefined;
+      readonly later: Look | undefined;
+    },
     { owner }: RecallRequest,
   ): Promise<AnsweredRecall> {
-    const { index, store } = this.#options;
-    const now = look && index.look?.(owner);
-    if (look === undefined || now === undefined) return read;
-    if (await look.head === await now.head) return read;
+    if (before === undefined || later === undefined) return read;
+    if (await before.head === await later.head) return read;
+    const { store } = this.#options;
     const ids = [...read.memories.map(({ id }) => id), ...read.omittedIds];
     const rows = await store.memories(owner, ids);
     const there = new Set(rows.map((row) => row?.id));
@@ -408,8 +411,9 @@ export class RecallService {
   /** Gets blobs, some at the same time, and opens them one after the other. */
   async #readOnce(
     chosen: readonly OrderedHit[],
-    { request: { pausing, explain }, progress: { at, signal } }: ReadOptions,
+    { request: { pausing, explain }, progress }: ReadOptions,
   ): Promise<readonly ReadHit[]> {
+    const { at, signal } = progress;
     const { blobs, vault } = this.#options;
     at.stage = "walrus_download";
     const got = await pooled(chosen, {
@@ -423,6 +427,9 @@ export class RecallService {
         return { ordered, blob };
       },
     });
+    // The store answers while the blobs are opened.
+    const [first] = chosen;
+    progress.later = first && this.#options.index.look?.(first.hit.owner);
     at.stage = "seal_decrypt";
     const read: ReadHit[] = [];
     for (const { ordered, blob } of got) {
@@ -482,6 +489,11 @@ const MAX_UNREADABLE_BYTES = 8 * MAX_ANSWER_BYTES;
 interface Progress {
   readonly at: { stage: RecallStage };
   readonly signal: AbortSignal;
+  /**
+   * What the store has by when the blobs were read; undefined where it is this
+   * instance's alone.
+   */
+  later?: Look | undefined;
 }
 
 interface Found {
