@@ -47,7 +47,7 @@ Deno.test("runHealth() asks each service at its own path, on loopback when it li
     return codes;
   });
   assertEquals(codes, [0, 0, 0, 0]);
-  assertEquals(asked, ["/healthcheck", "/readyz", "/health", "/health"]);
+  assertEquals(asked, ["/healthcheck", "/readyz", "/readyz", "/health"]);
 });
 
 Deno.test("runHealth() says what came when the service is not healthy", async () => {
