@@ -95,7 +95,7 @@ export async function openLedgerStorage(
   if (settings.store === "sqlite") return openFile(settings, tools);
   const { PostgresCatalog } = await import("./ledger/postgres_catalog.ts");
   const store = await openDatabase(settings, tools);
-  const catalog = new PostgresCatalog(store.beside.data);
+  const catalog = new PostgresCatalog(store.beside.data, store.demandDurable);
   return {
     ...{ place: placeOf(store, tools), catalog },
     async close() {
@@ -193,12 +193,13 @@ async function openShared(
   const store = await openDatabase(settings, tools);
   try {
     const { data: pool, locks } = store.beside;
+    const { demandDurable } = store;
     const blobs = openBlobs(settings, tools) ??
       (blobPlace(settings) === "folder"
         ? new FileBlobs({ folder: `${dataDir}/blobs`, logger })
-        : new PostgresBlobs({ pool, clock, logger }));
+        : new PostgresBlobs({ pool, clock, logger, demandDurable }));
     await blobs.start();
-    const catalog = new PostgresCatalog(pool);
+    const catalog = new PostgresCatalog(pool, demandDurable);
     const notices = {
       tell: (notice: KeyNotice) => store.tell([notice]),
       listen: (hear: (notice: KeyNotice) => void) =>
@@ -208,7 +209,8 @@ async function openShared(
     };
     return {
       ...{ store, blobs, catalog, place: placeOf(store, tools) },
-      openRows: (onGone) => new PostgresKeys({ pool, schema, notices, onGone }),
+      openRows: (onGone) =>
+        new PostgresKeys({ pool, schema, notices, onGone, demandDurable }),
       blobLocks: new PostgresBlobLocks({ pool: locks, schema }),
       async close() {
         await catalog.close();

@@ -36,6 +36,12 @@ interface PostgresBlobsOptions {
   readonly clock: Clock;
   /** Logs changed blobs and failures of the database. */
   readonly logger: Logger;
+  /**
+   * Throws where a write would not be as durable as promised.
+   *
+   * @default every write passes
+   */
+  readonly demandDurable?: (() => void) | undefined;
   /** Largest blob, in bytes. @default {8388608} */
   readonly maxBytes?: number | undefined;
 }
@@ -64,8 +70,11 @@ const MAX_READS = 8;
 const PARALLEL_READS = 4;
 /** Parts of a long blob that one statement reads. */
 const PARTS_AT_ONCE = 4;
-/** Long blobs that are written or read at a time. */
-const PARALLEL_LONG = 2;
+/**
+ * Long blobs that are written or read at a time: fewer than there are
+ * connections, so that others need not wait for them.
+ */
+const PARALLEL_LONG = 1;
 const ENDED = "the call was ended";
 const STOPPED = "the store is not started";
 
@@ -96,6 +105,7 @@ export class PostgresBlobs implements BlobStore {
   /** Blobs are named by the hash of their bytes. */
   readonly hasHashIds = true;
   readonly #pool: Pool;
+  readonly #demandDurable: () => void;
   readonly #logger: Logger;
   readonly #log: RateLimitedLog;
   readonly #maxBytes: number;
@@ -109,6 +119,7 @@ export class PostgresBlobs implements BlobStore {
   constructor(options: PostgresBlobsOptions) {
     const { pool, clock, logger, maxBytes = 8_388_608 } = options;
     this.#pool = pool;
+    this.#demandDurable = options.demandDurable ?? (() => {});
     this.#logger = logger;
     this.#log = new RateLimitedLog(logger, clock);
     this.#maxBytes = maxBytes;
@@ -222,9 +233,11 @@ export class PostgresBlobs implements BlobStore {
     if (!this.#isStarted) return false;
     try {
       await this.#work(() =>
-        asStore(() =>
-          commitToDisk(this.#pool, [{ sql: SQL.remove, parameters: [name] }])
-        )
+        asStore(() => {
+          this.#demandDurable();
+          const statement = { sql: SQL.remove, parameters: [name] };
+          return commitToDisk(this.#pool, [statement]);
+        })
       );
       return true;
     } catch (error) {
@@ -243,6 +256,7 @@ export class PostgresBlobs implements BlobStore {
       sorted.map(({ name }) => name),
       sorted.map(({ bytes }) => bytes),
     ];
+    this.#demandDurable();
     await asStore(() =>
       commitToDisk(this.#pool, [{ sql: SQL.put, parameters }])
     );
@@ -254,6 +268,7 @@ export class PostgresBlobs implements BlobStore {
     { name, bytes }: BlobBytes,
     { signal }: BlobCallOptions,
   ): Promise<void> {
+    this.#demandDurable();
     const parts = Math.ceil(bytes.length / PART_BYTES);
     await asStore(() =>
       this.#pool.transaction(async (open) => {

@@ -84,6 +84,7 @@ const SQL = {
 /** Keeps the catalogue in a database. */
 export class PostgresCatalog implements BlobCatalog {
   readonly #pool: Pool;
+  readonly #demandDurable: () => void;
   readonly #changes: GatheredCalls<CatalogChange, void>;
 
   /**
@@ -91,9 +92,12 @@ export class PostgresCatalog implements BlobCatalog {
    *
    * @param pool connections whose search path is the schema; its opener closes
    * them
+   * @param demandDurable throws where a write would not be as durable as
+   * promised
    */
-  constructor(pool: Pool) {
+  constructor(pool: Pool, demandDurable: () => void = () => {}) {
     this.#pool = pool;
+    this.#demandDurable = demandDurable;
     this.#changes = new GatheredCalls({
       run: (changes) => this.#change(changes),
       maxGroup: MAX_CHANGES,
@@ -122,6 +126,7 @@ export class PostgresCatalog implements BlobCatalog {
       ...[owner, memoryId, blobId, sizeBytes],
       ...[memorySecret ?? null, sealedIndex ?? null],
     ];
+    this.#demandDurable();
     await asStore(() =>
       commitToDisk(this.#pool, [{ sql: SQL.move, parameters }])
     );
@@ -209,6 +214,7 @@ export class PostgresCatalog implements BlobCatalog {
       { sql: SQL.remove, parameters: names },
       { sql: SQL.removeReplacement, parameters: names },
     ];
+    this.#demandDurable();
     await commitToDisk(
       this.#pool,
       statements.filter(({ parameters: [first] = [] }) =>

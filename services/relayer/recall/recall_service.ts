@@ -150,13 +150,21 @@ export class RecallService {
     return this.#bounded(request, async (progress) => {
       const found = await this.#search(request, progress);
       if (found.kind !== "found") return found;
-      return {
-        kind: "ok",
-        memories: found.hits.map((hit) => plainMemory(hit, request)),
-        dropped: 0,
-        omittedIds: [],
-        readBytes: 0,
+      const look = {
+        before: found.look,
+        later: this.#options.index.look?.(request.owner),
       };
+      return await this.#withoutRemoved(
+        {
+          kind: "ok",
+          memories: found.hits.map((hit) => plainMemory(hit, request)),
+          dropped: 0,
+          omittedIds: [],
+          readBytes: 0,
+        },
+        look,
+        request,
+      );
     });
   }
 
@@ -220,8 +228,8 @@ export class RecallService {
   }
 
   /**
-   * Leaves out memories that another instance has removed between the search and
-   * the reading of their blobs.
+   * Leaves out memories that another instance has removed since the search
+   * began.
    */
   async #withoutRemoved(
     read: AnsweredRecall,

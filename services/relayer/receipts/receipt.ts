@@ -25,6 +25,8 @@ import {
   type ReceiptFacts,
 } from "../../../sdk/vault/receipt_bytes.ts";
 import type { Clock } from "../../shared/clock.ts";
+import { settle } from "../../shared/settled.ts";
+import { StoreFailedError } from "../../shared/store_failed.ts";
 import { steadyMs } from "../concurrency/bounded_work.ts";
 
 /** The statement that a receipt makes. */
@@ -150,6 +152,8 @@ export class ReceiptSigner {
   readonly #clock: Clock;
   readonly #current: SigningKey;
   #told: ToldKeys;
+  /** A reading of the keys that is under way, for all who ask meanwhile. */
+  #reading: Promise<void> | undefined;
 
   private constructor(
     store: ReceiptKeyStore,
@@ -191,13 +195,25 @@ export class ReceiptSigner {
    * added some since they were last read.
    */
   async keys(): Promise<readonly ToldReceiptKey[]> {
-    const readMs = steadyMs(this.#clock);
-    if (readMs - this.#told.readMs >= this.#store.maxAgeMs) {
-      const kept = await this.#store.receiptKeys();
-      const keys = kept.map((key) => importSigningKey(key).told);
-      this.#told = { keys, readMs };
+    const ageMs = steadyMs(this.#clock) - this.#told.readMs;
+    if (ageMs >= this.#store.maxAgeMs) {
+      this.#reading ??= this.#read().finally(() => this.#reading = undefined);
+      await this.#reading;
     }
     return this.#told.keys;
+  }
+
+  async #read(): Promise<void> {
+    const readMs = steadyMs(this.#clock);
+    const read = await settle(() => this.#store.receiptKeys());
+    if (read.kind === "failed") {
+      // Keys are only added, so those that are known stay true meanwhile.
+      if (!(read.error instanceof StoreFailedError)) throw read.error;
+      this.#told = { ...this.#told, readMs };
+      return;
+    }
+    const keys = read.value.map((key) => importSigningKey(key).told);
+    this.#told = { keys, readMs };
   }
 
   /**

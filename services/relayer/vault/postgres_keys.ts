@@ -41,6 +41,12 @@ interface PostgresKeysOptions {
   readonly onGone: KeyGone;
   /** Most changes that wait to be written. @default {20000} */
   readonly maxQueued?: number;
+  /**
+   * Throws where a write would not be as durable as promised.
+   *
+   * @default every write passes
+   */
+  readonly demandDurable?: (() => void) | undefined;
 }
 
 /** A change of a data key. */
@@ -138,8 +144,10 @@ export class PostgresKeys implements KeyRows {
   async changeRoots(
     decide: (there: readonly WrappedRoot[]) => readonly WrappedRoot[],
   ): Promise<void> {
+    const { pool, demandDurable } = this.#options;
     await asStore(() =>
-      this.#options.pool.transaction(async (open) => {
+      pool.transaction(async (open) => {
+        demandDurable?.();
         await open.query(SQL.lockRoots);
         const roots = decide(await readRoots(open));
         const puts = roots.map(({ id, masterId, wrapped }) => ({
@@ -298,7 +306,9 @@ export class PostgresKeys implements KeyRows {
         ],
       }];
     });
-    const answers = await commitToDisk(this.#options.pool, statements);
+    const { pool, demandDurable } = this.#options;
+    demandDurable?.();
+    const answers = await commitToDisk(pool, statements);
     const namesOf = (sql: string): Set<string> =>
       new Set(
         answers[statements.findIndex((one) => one.sql === sql)]?.map((row) =>
@@ -325,7 +335,9 @@ export class PostgresKeys implements KeyRows {
   }
 
   async #write(statements: readonly Statement[]): Promise<void> {
-    await asStore(() => commitToDisk(this.#options.pool, statements));
+    const { pool, demandDurable } = this.#options;
+    demandDurable?.();
+    await asStore(() => commitToDisk(pool, statements));
   }
 }
 

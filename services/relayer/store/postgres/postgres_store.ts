@@ -17,6 +17,7 @@ import {
   HealthWatch,
 } from "../../../shared/postgres/database_health.ts";
 import type { Pool } from "../../../shared/postgres/pool.ts";
+import type { Runner } from "../../../shared/postgres/session.ts";
 import { IMPORT_UNDER_WAY, type Notice, type RelayerStore } from "../store.ts";
 import { CommitWriter } from "./commit_writer.ts";
 import { JobReads, type LeasedJobs } from "./job_reads.ts";
@@ -98,6 +99,8 @@ interface BesidePools {
 const SHARE = 1 / 3;
 /** One that looks at the ledger's log and one that adds to it, if it is there. */
 const LEDGER_CONNECTIONS = 2;
+/** One of them may be busy with a long blob. */
+const LEAST_DATA = 2;
 /** Connections for locks, beyond the others. */
 const LOCK_CONNECTIONS = 2;
 
@@ -132,12 +135,11 @@ export class PostgresStore extends DatabaseStore<Notice, StoreParts>
       () => database.openPool({ max: 1, plans: "force_generic_plan" }),
     );
     await database.start();
-    const [row] = await database.reading.query(
-      "SELECT importing FROM numbering",
-    );
-    if (row?.["importing"] === true) {
+    try {
+      await demandWhole(database.reading);
+    } catch (error) {
       await database.stop();
-      throw new Error(IMPORT_UNDER_WAY);
+      throw error;
     }
     const jobs = new JobReads(database.reading);
     const health = new HealthWatch({
@@ -159,7 +161,7 @@ export class PostgresStore extends DatabaseStore<Notice, StoreParts>
       memories: new MemoryReads(database.reading),
       sides: new SideReads(database.reading),
       beside: {
-        data: database.openPool({ max: share }),
+        data: database.openPool({ max: Math.max(LEAST_DATA, share) }),
         ledger: database.openPool({ max: LEDGER_CONNECTIONS }),
         locks: database.openPool({ max: LOCK_CONNECTIONS }),
       },
@@ -176,6 +178,22 @@ export class PostgresStore extends DatabaseStore<Notice, StoreParts>
     await Promise.all([opened.commits.idle(), opened.nonces.idle()]);
     await opened.database.stop();
   };
+
+  /**
+   * Notes that an instance lives. An import looks for members after it has set
+   * its mark, so one that joins looks for the mark again.
+   */
+  override readonly beat: RelayerStore["beat"] = (beat) =>
+    this.use(async ({ database }) => {
+      const answer = await database.members.beat(beat);
+      if (beat.sinceLastMs === undefined) {
+        await demandWhole(database.reading).catch(async (error) => {
+          await database.members.leave(beat.id);
+          throw error;
+        });
+      }
+      return answer;
+    });
 
   /**
    * Connections for keys, blobs, their catalogue and locks; the store closes
@@ -314,4 +332,10 @@ export class PostgresStore extends DatabaseStore<Notice, StoreParts>
   #nowMs(): number {
     return (this.#options.time ?? this.clock).nowMs();
   }
+}
+
+/** @throws {Error} when an import has not come to its end */
+async function demandWhole(runner: Runner): Promise<void> {
+  const [row] = await runner.query("SELECT importing FROM numbering");
+  if (row?.["importing"] === true) throw new Error(IMPORT_UNDER_WAY);
 }
