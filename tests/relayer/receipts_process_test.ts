@@ -26,6 +26,7 @@ import {
   type KeptReceiptKey,
   ReceiptSigner,
 } from "../../services/relayer/receipts/receipt.ts";
+import { StoreFailedError } from "../../services/shared/store_failed.ts";
 import { onStores } from "./on_stores.ts";
 import { RelayerHome } from "./relayer_home.ts";
 
@@ -118,6 +119,31 @@ Deno.test("ReceiptSigner makes a key at the first start, and tells of earlier on
   assertEquals(await check(late, first), "unknown_key");
   clock.advance(750);
   assertEquals(await check(late, first), "ok");
+});
+
+Deno.test("ReceiptSigner.keys() reads once for all who ask, and tells the known keys while the store fails", async () => {
+  const clock = new FakeClock();
+  const store = keyStore(1);
+  let readings = 0;
+  let isBroken = false;
+  const signer = await ReceiptSigner.open({
+    ...store,
+    receiptKeys() {
+      readings++;
+      return isBroken
+        ? Promise.reject(new StoreFailedError("down"))
+        : store.receiptKeys();
+    },
+  }, clock);
+  const known = await signer.keys();
+  readings = 0;
+  clock.advance(750);
+  await Promise.all([signer.keys(), signer.keys(), signer.keys()]);
+  assertEquals(readings, 1);
+  isBroken = true;
+  clock.advance(750);
+  assertEquals(await signer.keys(), known);
+  assertEquals(readings, 2);
 });
 
 Deno.test("ReceiptSigner makes one key when several relayers start at once", async () => {

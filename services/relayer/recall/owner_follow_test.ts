@@ -218,6 +218,28 @@ Deno.test("RecallService leaves out a memory that another instance removes while
   });
 });
 
+Deno.test("RecallService.find() leaves out a memory that another instance removes after the search", async () => {
+  await withWorld(async (world) => {
+    const index = world.start();
+    await world.remember("a");
+    await world.remember("b");
+    const { recall } = world.recallBy({
+      look: (owner) => index.look(owner),
+      async search(...of) {
+        const hits = await index.search(...of);
+        await world.remove("a");
+        return hits;
+      },
+    });
+    const outcome = await recall.find({
+      ...{ owner: ALICE, namespace: "default", query: VECTOR, limit: 9 },
+      ordering: { kind: "relevance" },
+    });
+    assert(outcome.kind === "ok");
+    assertEquals(outcome.memories.map(({ id }) => id), ["b"]);
+  });
+});
+
 async function withWorld(use: (world: World) => Promise<void>): Promise<void> {
   await withStore(async (store) => {
     const world = new World(store);
@@ -308,7 +330,7 @@ class World {
     return index;
   }
 
-  recallBy(index: OwnerIndex) {
+  recallBy(index: Pick<OwnerIndex, "look" | "search">) {
     const { store, clock } = this;
     const blobs = this.#blobs;
     const recall = new RecallService({

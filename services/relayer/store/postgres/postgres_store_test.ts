@@ -1,7 +1,7 @@
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertRejects } from "@std/assert";
 import { serviceTest } from "../../../../tests/support/services.ts";
 import { waitUntil } from "../../../../tests/support/wait_until.ts";
-import { type Change, StoreBusyError } from "../store.ts";
+import { type Change, IMPORT_UNDER_WAY, StoreBusyError } from "../store.ts";
 import {
   ALICE,
   BOB,
@@ -222,5 +222,25 @@ storeTest(
     assertEquals([job?.version, job?.payload], [4, payload]);
     const [row] = await store.memories(ALICE, ["memory-1"]);
     assertEquals(row?.sealedIndex, sealedIndex);
+  },
+);
+
+storeTest(
+  "PostgresStore lets no instance join beside an import that began after its start",
+  async ({ store, schema }) => {
+    await TEST_SERVER.sql(`UPDATE ${schema}.numbering SET importing = true`);
+    const beat = { id: "boot_1", version: "1", address: "", wants: [] };
+    await assertRejects(
+      () => store.beat({ ...beat, sinceLastMs: undefined }),
+      Error,
+      IMPORT_UNDER_WAY,
+    );
+    await TEST_SERVER.sql(`UPDATE ${schema}.numbering SET importing = false`);
+    const other = { ...beat, id: "boot_2", sinceLastMs: undefined };
+    const answer = await store.beat(other);
+    assertEquals(
+      answer.kind === "member" && answer.members.map(({ id }) => id),
+      ["boot_2"],
+    );
   },
 );
