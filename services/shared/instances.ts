@@ -168,9 +168,9 @@ export class Instances<DutyName extends string = string> {
 
   /**
    * Those of some instances that have died or left, and will never come back.
-   * What names them has to be read before: an instance that is not known yet is
-   * looked for in the store, so one that has just joined is never taken for
-   * dead.
+   * Their names have to be read before the call. An instance that is not known
+   * yet is looked for in the store, so one that has just joined is never taken
+   * for dead.
    *
    * @throws {Error} when the store does not answer
    */

@@ -559,7 +559,7 @@ export class OwnerIndex {
     for (const id of again) state.again.delete(id);
     const { counts } = followed;
     if (isWhole(counts)) return;
-    // What the index lacks now, a snapshot must not lack.
+    // The index lacks memories now, so it must not become a snapshot.
     this.#saver?.gone(owner);
     const { logger, wanted, onRead } = this.#options;
     const memories = this.#vectors.countMemories(owner);

@@ -432,7 +432,7 @@ export interface RelayerStore extends InstanceStore<Notice> {
   ): Promise<ReadonlySet<string>>;
   /**
    * A number that no change of an owner's feeds exceeds; 0 when there was never
-   * one. Who has read {@linkcode RelayerStore.indexFeed} up to it has everything
+   * one. A reader of {@linkcode RelayerStore.indexFeed} up to it has everything
    * that was committed before the call, by any instance.
    */
   head(owner: string): Promise<number>;

@@ -41,7 +41,7 @@ const NAMES = Object.keys(LEDGER_ENTRIES.columns);
 export function readEntries(rows: readonly MovedRow[]): readonly Entry[] {
   return rows.map((row) => {
     const entry = tryRead(row);
-    // What a ledger would read otherwise than it stands is not covered by hashes.
+    // Hashes do not cover a row that a ledger would read other than it stands.
     if (
       entry === undefined || encodeRow(entryColumns(entry)) !== encodeRow(row)
     ) {

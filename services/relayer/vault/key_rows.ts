@@ -82,9 +82,8 @@ export interface KeyNotices {
 export type OpenKeyRows = (onGone: KeyGone) => KeyRows;
 
 /**
- * Keeps wrapped keys. What a call writes is durable when the call resolves, and
- * then nothing of a key that was destroyed or replaced can be read from the
- * tables. Calls fail with a `StoreFailedError` where the store does; it is
+ * Keeps wrapped keys. A call's writes are durable when it resolves, and then
+ * nothing of a key that was destroyed or replaced can be read from the tables. Calls fail with a `StoreFailedError` where the store does; it is
  * unknown then what was written.
  */
 export interface KeyRows {

@@ -2,9 +2,9 @@
  * Applies groups of writes, each as a whole or not at all.
  *
  * A group is first written as if nothing in it were refused, by a few
- * statements in one round trip. Where something is, all of that is undone, and
- * the writes are applied one by one, so that each sees what those before it did,
- * and the part that is refused is known.
+ * statements in one round trip. If something is refused, all of that is undone. The
+ * writes are then applied one by one: each sees what those before it did, and the
+ * refused part is known.
  *
  * @module
  */

@@ -14,8 +14,8 @@ import { ServerWatch } from "./server_watch.ts";
 import type { DatabaseSettings } from "./settings.ts";
 
 /**
- * Functions that the first migration of each service makes. What was released
- * never changes.
+ * Functions that the first migration of each service makes. A released text never
+ * changes.
  */
 export const COMMON_FUNCTIONS: string = `
 -- The time that counts, in milliseconds since the epoch.
@@ -31,8 +31,8 @@ END $$;
 `;
 
 /**
- * Tables of the instances, which the first migration of each service makes. What
- * was released never changes.
+ * Tables of the instances, which the first migration of each service makes. A
+ * released text never changes.
  */
 export const INSTANCE_TABLES: string = `
 -- Where instances tell each other what has changed. Every role of the database

@@ -226,7 +226,7 @@ export class SnapshotSaver {
     // An owner with memories that are stored and not in the index yet is not at
     // rest.
     if (!await isWhole()) return;
-    // What others store meanwhile comes after the number.
+    // Changes of others meanwhile come after the number.
     const isValid = change === undefined ? isWhole : isUnchanged;
     const name = await snapshots.begin(owner, change);
     const pausing = this.#isStopping

@@ -58,7 +58,7 @@ CREATE TABLE receipt_keys(
 /** The table of the blobs, for `BLOBS=postgres`. */
 export const BLOB_TABLES = `
 -- A blob's name is the SHA-256 of its bytes, and parts says how many rows it
--- has. What is sealed does not compress.
+-- has. Sealed bytes do not compress.
 CREATE TABLE blob_parts(
   blob bytea NOT NULL,
   part integer NOT NULL,
@@ -118,7 +118,7 @@ CREATE TABLE ledger_entries(
   hash bytea NOT NULL
 );
 
--- Who adds entries locks this row until the commit.
+-- A relayer that adds entries locks this row until the commit.
 CREATE TABLE ledger_turn(one boolean PRIMARY KEY DEFAULT true CHECK (one));
 INSERT INTO ledger_turn DEFAULT VALUES;
 `;

@@ -48,7 +48,7 @@ CREATE TABLE owners(
   cut_change bigint NOT NULL DEFAULT 0
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.05);
 
--- What no status changes is not indexed, so that a change of a job that goes on
+-- The indexes have only columns that a job's steps leave alone, so that a step
 -- writes no index. Payloads of more than some hundred bytes stand apart from the
 -- rows, which are written again with each change.
 CREATE TABLE jobs(

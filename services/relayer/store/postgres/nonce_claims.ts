@@ -1,13 +1,11 @@
 /**
- * Claims nonces, gathered: all that come while a statement is under way go with
- * the next one, which says of each whether it is new. So neither a request waits
- * for a transaction of its own, nor do requests that were sent before hold others
- * up.
+ * Claims nonces in groups. Claims that come while a statement is under way go
+ * with the next one, which says of each whether it is new. So no request waits
+ * for a transaction of its own.
  *
- * The commit waits for no disk and no standby. What a request writes is
- * committed after its nonce, and the log of the database is written in that
- * order: whatever a crash or a failover leaves of the request, its nonce is
- * there as well. A request that only reads leaves nothing, and may be answered
+ * The commit waits for no disk and no standby. A request's writes are committed
+ * after its nonce, and the database's log is in that order. So a crash or a
+ * failover that leaves a write leaves its nonce as well. A request that only reads leaves nothing, and may be answered
  * again after a crash of the database.
  *
  * @module

@@ -61,7 +61,7 @@ export class ChangeApplier {
     const needsUndoing = changes.slice(1).some(mayConflict);
     if (needsUndoing) this.#statements.savepoint.run();
     const { jobs } = this.#options;
-    // What failed before left nothing.
+    // A commit that failed before left nothing.
     jobs.settleCommit(false);
     const conflict = changes.findIndex((change) => !this.#fits(change, nowMs));
     jobs.settleCommit(conflict === -1);
