@@ -218,6 +218,8 @@ const server = createServer((_, response) => {
   await Promise.allSettled(calls);
   mem.destroy();
   server.close();
+  // One that a client opened and ended without a request is not idle.
+  server.closeAllConnections();
 });
 `;
 
