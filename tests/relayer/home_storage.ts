@@ -100,7 +100,7 @@ export interface TestDatabase {
 
 /** A schema of PostgreSQL, and a data folder for what is not in it. */
 export class SchemaStorage implements HomeStorage {
-  /** True: any number of relayers. */
+  /** True: several relayers can use one schema at a time. */
   readonly isShared = true;
   readonly #dataDir: string;
   readonly #database: TestDatabase;

@@ -67,7 +67,7 @@ function openInstance(store: SharedWindows, clock: FakeClock): RateLimits {
 const TICK_MS = 50;
 /** Points that a caller asks for at one instance within a tick, at most. */
 const PER_TICK = 20;
-/** What comes to all instances within a second. */
+/** Points that all instances together are asked for within a second. */
 const OVERSHOOT = INSTANCES * PER_TICK * (1_000 / TICK_MS);
 
 Deno.test("RateLimits of several instances let no more through than a limit and a second's traffic, whatever a caller does", async () => {
@@ -190,7 +190,7 @@ serviceTest(["postgres"], {
         return count;
       }));
       const sum = counts.reduce((left, right) => left + right);
-      // What comes to all between two reads of theirs.
+      // The instances spend so much between two reads of the sums.
       assert(sum >= 600 && sum <= 600 + 3 * 20, `${sum}`);
     } finally {
       await subject.close();

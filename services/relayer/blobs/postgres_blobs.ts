@@ -226,7 +226,7 @@ export class PostgresBlobs implements BlobStore {
     }
   }
 
-  /** Removes a blob, with all of its rows; true as well when there is none. */
+  /** Removes all rows of a blob; returns true if none are left. */
   async remove(blobId: string): Promise<boolean> {
     const name = toName(blobId);
     if (name === undefined) return true;

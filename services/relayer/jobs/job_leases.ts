@@ -40,8 +40,7 @@ const LEASE_MS = 30_000;
 const RENEW_MS = 10_000;
 
 /**
- * Most bytes that the payloads of jobs that are taken together have; a single
- * job may have more.
+ * Most bytes of the payloads of one batch. A larger payload is taken alone.
  */
 export const MAX_BATCH_BYTES = 8 * 1_048_576;
 

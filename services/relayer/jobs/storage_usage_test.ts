@@ -187,7 +187,7 @@ Deno.test("StorageUsage.reserve() waits for no reading of a shared store while i
   held.resolve();
   await turn();
   time.nowMs += 650;
-  // What was read, and what was settled since.
+  // The sum counts the bytes that were read, and those settled since.
   assertEquals([await askKind(30), await askKind(31)], ["ok", "over_quota"]);
   assertEquals(store.reads, 2);
   time.nowMs += 350;

@@ -170,7 +170,7 @@ async function stopAt(
     subject.clock.advance(2_000);
     other.start();
   }
-  // What the first one still commits may hold the job up once.
+  // A late commit of the first instance may delay the job once.
   await jobEnded(two, id, 100);
   await other.stop(60_000);
   const isDeleted = end === "is late, and its memory deleted";
@@ -249,7 +249,7 @@ serviceTest(["postgres"], {
       let ended: string | undefined;
       const answered = waiting.then((row) => void (ended = row?.status));
       await waitUntil(() => {
-        // What is told before the first one listens is lost.
+        // Notices before the first instance listens are lost.
         others.tell({ owner, id });
         return ended !== undefined;
       }, { what: "the answer" });

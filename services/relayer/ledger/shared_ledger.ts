@@ -141,7 +141,7 @@ export class SharedLedger implements Ledger {
   }
 
   /**
-   * The ledger as of the last look at the log. What changes it has to run
+   * The ledger as of the last look at the log. Changes have to run
    * within {@linkcode change}.
    */
   get replica(): LocalLedger {

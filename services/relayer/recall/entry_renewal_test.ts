@@ -650,7 +650,7 @@ Deno.test("EntryRenewal.start() goes through all owners on the instance whose pa
   [mine.one, mine.other] = [true, false];
   await world.clock.advanceAsync(61_000);
   assertEquals([one.asked.flat().length, other.asked.flat().length], [3, 2]);
-  // Whoever had it looks at all memories again once it is back.
+  // An instance that gets the duty back looks at all memories again.
   [mine.one, mine.other] = [false, true];
   world.embedder.model = "last";
   await world.clock.advanceAsync(61_000);

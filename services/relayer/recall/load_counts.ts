@@ -1,6 +1,6 @@
 /**
- * What became of memories whose rows were read into the index, and what the
- * operator is told of it.
+ * Counts of memories that a load has read, left out or found outdated, and the
+ * warnings for operators.
  *
  * @module
  */

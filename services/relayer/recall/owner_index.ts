@@ -614,8 +614,8 @@ export class OwnerIndex {
   }
 
   /**
-   * What there is to write of an owner in memory, once the index has all changes
-   * of now; undefined when the owner is not in memory.
+   * Follows an owner's changes, and returns the change number for a snapshot;
+   * undefined when the owner is not in memory.
    */
   async #findShared(owner: string): Promise<SharedIndex | undefined> {
     const { shared } = this.#options;

@@ -27,9 +27,4 @@ export class ChangeBuilder extends StatementBuilder {
   bytes(values: readonly (Uint8Array | null)[]): string {
     return this.add(values, "bytea[]");
   }
-
-  /** A parameter with numbers that need not be whole. */
-  floats(values: readonly (number | null)[]): string {
-    return this.add(values, "double precision[]");
-  }
 }
