@@ -30,7 +30,10 @@ import {
 
 /** Options of {@linkcode PostgresBlobs}. */
 interface PostgresBlobsOptions {
-  /** Connections whose search path is the schema; its opener closes them. */
+  /**
+   * Connections whose search path is the schema; its opener closes them.
+   * Statements by themselves only read.
+   */
   readonly pool: Pool;
   /** Bounds the log. */
   readonly clock: Clock;
@@ -71,7 +74,7 @@ const PARALLEL_READS = 4;
 /** Parts of a long blob that one statement reads. */
 const PARTS_AT_ONCE = 4;
 /**
- * Long blobs that are written or read at a time: fewer than there are
+ * Long blobs that are written, and that are read, at a time: fewer than there are
  * connections, so that others need not wait for them.
  */
 const PARALLEL_LONG = 1;
@@ -111,7 +114,8 @@ export class PostgresBlobs implements BlobStore {
   readonly #maxBytes: number;
   readonly #puts: GatheredCalls<BlobBytes, void>;
   readonly #gets: GatheredCalls<Uint8Array, FoundBlob | undefined>;
-  readonly #long = new Semaphore(PARALLEL_LONG);
+  readonly #longPuts = new Semaphore(PARALLEL_LONG);
+  readonly #longGets = new Semaphore(PARALLEL_LONG);
   readonly #underWay = new Set<Promise<unknown>>();
   #isStarted = false;
 
@@ -176,7 +180,7 @@ export class PostgresBlobs implements BlobStore {
       await this.#work(() =>
         bytes.length <= PART_BYTES
           ? this.#puts.call({ name, bytes })
-          : this.#long.run(() => this.#putLong({ name, bytes }, options), {
+          : this.#longPuts.run(() => this.#putLong({ name, bytes }, options), {
             signal,
           })
       );
@@ -302,9 +306,10 @@ export class PostgresBlobs implements BlobStore {
     if (found === undefined) return undefined;
     const { parts, bytes } = found;
     if (bytes !== null) return bytes;
-    return await this.#long.run(() => this.#getLong(name, { parts, signal }), {
-      signal,
-    });
+    return await this.#longGets.run(
+      () => this.#getLong(name, { parts, signal }),
+      { signal },
+    );
   }
 
   async #getLong(

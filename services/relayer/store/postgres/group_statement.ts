@@ -9,10 +9,12 @@ import {
   addLink,
   type GroupLink,
 } from "../../../shared/postgres/group_link.ts";
+import { UNAWAITED } from "../../../shared/postgres/pool.ts";
 import type { Statement } from "../../../shared/postgres/transaction.ts";
 import { FIRST_FINISHED, STATUSES } from "../row_columns.ts";
 import { ChangeBuilder } from "./change_builder.ts";
-import type { GroupedChanges } from "./commit_steps.ts";
+import { type GroupedChanges, toSteps } from "./commit_steps.ts";
+import type { Change } from "../store.ts";
 import { addMarks, addMemories, addSums } from "./memory_parts.ts";
 
 /** What a statement is built with. */
@@ -46,7 +48,10 @@ export function lockStatement(
  */
 export function groupStatement(
   changes: GroupedChanges,
-  { nowMs }: StatementTime,
+  { nowMs, isUnawaited = false }: StatementTime & {
+    /** Whether its commit waits for nothing. @default {false} */
+    readonly isUnawaited?: boolean;
+  },
   link?: GroupLink,
 ): Statement {
   const builder = new ChangeBuilder(nowMs);
@@ -59,8 +64,24 @@ export function groupStatement(
   addMemories(builder, changes);
   addMarks(builder, changes);
   addSums(builder);
+  if (isUnawaited) builder.demandThat(UNAWAITED);
   if (link !== undefined) addLink(builder, link);
   return builder.build();
+}
+
+/**
+ * Builds the statements of changes without an owner, each a transaction whose
+ * commit waits neither for the disk nor for a standby.
+ */
+export function unawaitedStatements(
+  changes: readonly Change[],
+  time: StatementTime,
+): readonly Statement[] {
+  return toSteps(changes).steps.flatMap((step) =>
+    step.kind === "group"
+      ? [groupStatement(step.changes, { ...time, isUnawaited: true })]
+      : []
+  );
 }
 
 function addJobs(
