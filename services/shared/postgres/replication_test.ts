@@ -64,6 +64,26 @@ Deno.test("ReplicationWatch refuses writes while no standby confirms them, if on
   await watch.stop();
 });
 
+Deno.test("ReplicationWatch refuses writes when a standby is missing for ten seconds, also if none is required", async () => {
+  const clock = new FakeClock();
+  const runner = server();
+  const missing = { names: "a", mode: "on", confirming: 0, hidden: 0 };
+  runner.row = missing;
+  const watch = new ReplicationWatch({ runner, clock, isRequired: false });
+  await watch.start();
+  await clock.advance(8_000);
+  watch.demand();
+  await clock.advance(2_000);
+  assertThrows(() => watch.demand(), NotReplicatedError, "no synchronous");
+  runner.row = { ...missing, confirming: 1 };
+  await clock.advance(1_000);
+  watch.demand();
+  runner.row = missing;
+  await clock.advance(1_000);
+  watch.demand();
+  await watch.stop();
+});
+
 Deno.test("ReplicationWatch notes that a failover may lose commits, if no standby is required", async () => {
   const clock = new FakeClock();
   const runner = server();
