@@ -216,7 +216,7 @@ async function openShared(
       ...{ store, blobs, catalog, place: placeOf(store, tools) },
       openRows: (onGone) =>
         new PostgresKeys({ pool, schema, notices, onGone, demandDurable }),
-      blobLocks: new PostgresBlobLocks({ pool: locks, schema }),
+      blobLocks: new PostgresBlobLocks({ pool: locks, schema, clock }),
       async close() {
         await catalog.close();
         await stopAll([blobs, store]);

@@ -88,10 +88,14 @@ export async function removeMemory(
     // Requests that wait for the memory's job need not wait any longer.
     parts.jobWatch.tell({ owner, id });
     parts.usage.changed(owner);
+    const isLost = await isBlobLost(traces, parts);
     // The lock keeps the same bytes from being stored between the look for
     // other memories that have them and their removal.
-    const hadBlob = await parts.blobLocks.run(trace.blobId ?? id, async () => {
-      const hadBytes = await removeBlob(traces, parts);
+    const lockId = trace.blobId ?? id;
+    const hadBlob = await parts.blobLocks.run(lockId, async (held) => {
+      const hadBytes = !isLost && await removeBlob(traces, parts);
+      // As long as the entry is there, the request can be repeated.
+      held.throwIfAborted();
       await parts.catalog.remove(owner, id);
       await removeLastCopy(traces, parts);
       await removeReturned(owner, id, parts);
@@ -165,6 +169,16 @@ function changesFor({ memory, job }: Traces): readonly Change[] {
   return changes;
 }
 
+/** Whether only the job still knows the blob, for days, and the blob is gone. */
+async function isBlobLost(
+  { memory, entry, job }: Traces,
+  { blobs }: RemovalParts,
+): Promise<boolean> {
+  if (memory !== undefined || entry !== undefined) return false;
+  return job?.blobId !== undefined &&
+    (await blobs.get(job.blobId)).kind === "missing";
+}
+
 /**
  * Removes the memory's blob; returns whether a blob is gone now that was there.
  */
@@ -181,12 +195,6 @@ async function removeBlob(
     // blob store or key servers, no blob has this id, and nothing happens.
     await blobs.remove(computeBlobId(job.payload));
     return false;
-  }
-  if (memory === undefined && entry === undefined) {
-    // Only the job still knows the blob, and will for days, so the blob may be
-    // gone already.
-    const blob = await blobs.get(blobId);
-    if (blob.kind === "missing") return false;
   }
   if (isClientSealed(traces)) {
     const own = entry === undefined ? 0 : 1;
