@@ -4,7 +4,7 @@
  * @module
  */
 
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { PostgresGroup } from "../support/postgres_group.ts";
 import {
   findSeries,
@@ -33,20 +33,7 @@ for (const durability of ["strict", "replicated"]) {
     timeout: 240_000,
     async fn() {
       const group = await PostgresGroup.start({ servers: 2 });
-      const confirmBy = async (names: string): Promise<void> => {
-        await group.primary.sql(
-          `ALTER SYSTEM SET synchronous_standby_names = '${names}'`,
-        );
-        await group.primary.sql("SELECT pg_reload_conf()");
-        await waitUntil(async () => {
-          const [row] = await group.primary.sql(
-            "SHOW synchronous_standby_names",
-          );
-          return row?.["synchronous_standby_names"] === names;
-        }, { what: "the server to read its settings" });
-      };
       try {
-        const [was] = await group.primary.sql("SHOW synchronous_standby_names");
         await using home = await RelayerHome.open({
           accounts: OWNERS,
           env: { DURABILITY: durability },
@@ -76,7 +63,7 @@ for (const durability of ["strict", "replicated"]) {
           for (const url of urls) assertEquals(await found(url, owner), 1);
         }
 
-        await confirmBy("ANY 1 (nobody)");
+        const standbys = await group.confirmBy("ANY 1 (nobody)");
         let answered = 0;
         const writes = home.accounts.flatMap((account) =>
           urls.map(async (url) => {
@@ -106,6 +93,10 @@ for (const durability of ["strict", "replicated"]) {
           new Set([503]),
         );
         for (const service of [home.service, other]) {
+          // A balancer goes on sending recalls.
+          const ready = await fetch(`${service.url}/readyz`);
+          assertEquals(ready.status, 200);
+          assertStringIncludes(await ready.text(), "no synchronous standby");
           const families = await readMetrics(await metricsUrl(service));
           assertEquals({
             fenced: findSeries(families, "relayer_instance_fenced"),
@@ -113,7 +104,7 @@ for (const durability of ["strict", "replicated"]) {
           }, { fenced: 0, members: 2 });
         }
 
-        await confirmBy(String(was?.["synchronous_standby_names"]));
+        await group.confirmBy(standbys);
         for (const [owner, account] of home.accounts.entries()) {
           let id: unknown;
           await waitUntil(async () => {

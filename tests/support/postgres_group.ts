@@ -180,6 +180,28 @@ export class PostgresGroup {
     }, { what: "the standbys to follow", timeoutMs: FOLLOW_MS });
   }
 
+  /**
+   * Has commits wait for other standbys.
+   *
+   * @param names such as `ANY 1 (nobody)`
+   * @returns the names of before
+   */
+  async confirmBy(names: string): Promise<string> {
+    const read = async (): Promise<string> => {
+      const [row] = await this.primary.sql("SHOW synchronous_standby_names");
+      return String(row?.["synchronous_standby_names"]);
+    };
+    const before = await read();
+    await this.primary.sql(
+      `ALTER SYSTEM SET synchronous_standby_names = '${names}'`,
+    );
+    await this.primary.sql("SELECT pg_reload_conf()");
+    await waitUntil(async () => await read() === names, {
+      what: "the server to read its settings",
+    });
+    return before;
+  }
+
   /** Ends all servers. */
   async stop(): Promise<void> {
     const servers = this.#slots.flatMap(({ server }) => server ?? []);

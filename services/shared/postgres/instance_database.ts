@@ -151,11 +151,10 @@ export class InstanceDatabase<Notice> {
   /**
    * Checks that pools reach a server that takes writes.
    *
-   * @returns what operators should know
-   * @throws {StoreFailedError} when they do not, or a standby is missing
+   * @returns what operators should know, such as that a standby is missing
+   * @throws {StoreFailedError} when they do not
    */
   async check(pools: readonly Pool[]): Promise<string | undefined> {
-    this.replication.demand();
     await Promise.all(
       pools.map((pool) =>
         pool.query(

@@ -102,18 +102,24 @@ export class ReplicationWatch {
    * keeps a connection of the server, also when it was given up here
    */
   demand(): void {
-    const { isRequired } = this.#options;
-    const mayPass = isRequired
-      ? this.#found.kind === "synchronous"
-      : this.#missed < MISSED;
-    if (!mayPass) throw new NotReplicatedError(this.#found);
+    const refusal = this.#refusal();
+    if (refusal !== undefined) throw refusal;
   }
 
   /** What the operator should know; undefined when commits are on two servers. */
   get note(): string | undefined {
+    const refusal = this.#refusal();
+    if (refusal !== undefined) return refusal.message;
     return this.#found.kind === "asynchronous"
       ? "commits wait for no standby: a failover may lose the last ones"
       : undefined;
+  }
+
+  #refusal(): NotReplicatedError | undefined {
+    const mayPass = this.#options.isRequired
+      ? this.#found.kind === "synchronous"
+      : this.#missed < MISSED;
+    return mayPass ? undefined : new NotReplicatedError(this.#found);
   }
 
   async #ask(): Promise<void> {

@@ -1,4 +1,4 @@
-import { assertEquals, assertThrows } from "@std/assert";
+import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { FakeClock } from "../../../tests/support/fake_clock.ts";
 import type { Runner } from "./session.ts";
 import {
@@ -75,6 +75,7 @@ Deno.test("ReplicationWatch refuses writes when a standby is missing for ten sec
   watch.demand();
   await clock.advanceAsync(1_500);
   assertThrows(() => watch.demand(), NotReplicatedError, "no synchronous");
+  assertStringIncludes(watch.note ?? "", "no synchronous standby");
   runner.row = { ...missing, confirming: 1 };
   await clock.advanceAsync(1_500);
   watch.demand();

@@ -220,7 +220,10 @@ export class PostgresStore extends DatabaseStore<Notice, StoreParts>
     return this.demand().beside;
   }
 
-  /** Checks that the database answers, and takes writes. */
+  /**
+   * Checks that the database answers, and that its server takes writes. Where
+   * these are refused for lack of a standby, recalls go on.
+   */
   readonly check: RelayerStore["check"] = () =>
     this.use(({ database }) => database.check([database.reading]));
 

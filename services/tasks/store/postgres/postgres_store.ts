@@ -70,7 +70,10 @@ export class PostgresStore extends DatabaseStore<Notice, StoreParts>
   };
 
   check: Store["check"] = () =>
-    this.use(({ pools, database }) => database.check(pools.writing));
+    this.use(({ pools, database }) => {
+      database.replication.demand();
+      return database.check(pools.writing);
+    });
 
   commit: Store["commit"] = (...of) =>
     this.use(({ commits, database }) => {
