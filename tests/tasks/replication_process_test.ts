@@ -13,6 +13,8 @@ import { hostClient, makeTenant, SERVICE_HOST } from "./tenant_client.ts";
 
 /** More than there are connections. */
 const WRITES = 20;
+/** Longer than the service waits for a commit. */
+const WRITE_MS = 90_000;
 
 interface Readiness {
   readonly durability: string;
@@ -101,6 +103,7 @@ serviceTest(["postgres"], {
         const body = { name: `other-${at}` };
         const { status } = await client.call("POST", "/api/v1/workers", {
           body,
+          timeoutMs: WRITE_MS,
         });
         answered++;
         return status;
