@@ -36,6 +36,13 @@ interface CommitWriterOptions {
   readonly hasSessions: boolean;
   /** The time of rows, in milliseconds since the epoch. */
   readonly nowMs: () => number;
+  /**
+   * Throws where a group would wait for a standby in vain: it may have waited
+   * for the one before it.
+   *
+   * @default every group is written
+   */
+  readonly demandDurable?: (() => void) | undefined;
   /** Most changes that wait to be written. */
   readonly maxQueuedRows: number;
   /** Most bytes that wait to be written. */
@@ -78,7 +85,10 @@ export class CommitWriter {
     this.#queues = pools.map((pool) => {
       const applier = new GroupApplier(pool, { statements, hasSessions });
       return new CommitQueue<WaitingCommit>({
-        write: (group) => write(group, { applier, pool }),
+        write: async (group) => {
+          options.demandDurable?.();
+          return await write(group, { applier, pool });
+        },
         atEndOfTurn: (callback) => void setImmediate(callback),
         monotonicMs: () => performance.now(),
         maxGroupRows: MAX_GROUP_ROWS,

@@ -164,6 +164,7 @@ export class PostgresStore extends DatabaseStore<Notice, StoreParts>
         ...{ pools, hasSessions, maxQueuedBytes },
         nowMs: () => this.#nowMs(),
         maxQueuedRows: maxQueuedChanges,
+        demandDurable: () => database.replication.demand(),
       }),
       nonces: new NonceClaims({
         runner: database.reading,

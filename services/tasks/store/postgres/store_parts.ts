@@ -151,6 +151,7 @@ export function openParts(
       new GroupApplier(pool, { names, locks, hasSessions: prepare })
     ),
     known,
+    demandDurable: () => database.replication.demand(),
     maxQueuedRows,
     maxQueuedChars: maxQueuedMegabytes * MEGABYTE,
     onApplied,
