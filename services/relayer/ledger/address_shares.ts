@@ -14,7 +14,7 @@ import type { AddressCounts } from "./transaction_limits.ts";
 const DAY_MS = 86_400_000;
 /**
  * Bytes of an address's hash that name it: so few that hundreds of addresses
- * have the same name, and the database tells nobody's.
+ * have the same name, and no address can be read from the database.
  */
 const NAME_BYTES = 3;
 
