@@ -44,7 +44,8 @@ export interface DatabaseOptions {
    */
   readonly prepare?: boolean;
   /**
-   * The most connections, of at least 3, beside one for notifications.
+   * The most connections, of at least 3, beside one for notifications and those
+   * that a store opens for what must not keep others waiting.
    *
    * @default {6}
    */
