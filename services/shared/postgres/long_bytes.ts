@@ -29,5 +29,7 @@ export async function readBytes(
   ]);
   const [values] = (rows ?? []) as readonly Row[];
   const bytes: unknown = values?.[0];
-  return bytes instanceof Uint8Array ? bytes : undefined;
+  if (!(bytes instanceof Uint8Array)) return undefined;
+  // The client's own kind of array has other methods by the same names.
+  return new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.length);
 }
