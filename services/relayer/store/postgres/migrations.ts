@@ -94,6 +94,8 @@ ALTER TABLE jobs ALTER COLUMN payload SET STORAGE EXTERNAL;
 CREATE INDEX jobs_due ON jobs(next_attempt_ms, n) WHERE status < 3;
 CREATE INDEX jobs_open ON jobs(owner) INCLUDE (payload_bytes) WHERE status < 3;
 CREATE INDEX jobs_finished ON jobs(finished_ms) WHERE finished_ms IS NOT NULL;
+CREATE INDEX jobs_deleted ON jobs(next_attempt_ms)
+  WHERE status = 4 AND payload_bytes = 0;
 
 -- Sealed bytes look random, so nothing tries to compress them.
 CREATE TABLE memories(
