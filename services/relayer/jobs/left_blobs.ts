@@ -14,7 +14,7 @@ import type { Change, RelayerStore } from "../store/store.ts";
 export type LeftBlobCalls = "deletedJobs" | "commit";
 
 /**
- * How long after a deletion no attempt puts its blob any more: longer than a
+ * How long after a deletion an attempt may still put its blob: longer than a
  * batch of jobs may take, and than a relayer that hangs keeps its leases.
  */
 export const LEFT_BLOB_MS = 180_000;
