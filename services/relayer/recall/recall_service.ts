@@ -37,7 +37,8 @@ import {
 } from "./recall_request.ts";
 import type { EntryRenewal } from "./entry_renewal.ts";
 import type { FusedQuery, IndexHit, IndexQuery } from "./memory_index.ts";
-import type { Look, SearchOptions } from "./owner_index.ts";
+import type { Look } from "./owner_follower.ts";
+import type { SearchOptions } from "./owner_index.ts";
 
 /** What recall asks for memories. */
 interface RecallIndex {

@@ -172,7 +172,10 @@ interface JobPatch {
   readonly status?: JobRow["status"];
   /** How many attempts have begun. */
   readonly attempts?: number;
-  /** When the next attempt may begin, in milliseconds since the epoch. */
+  /**
+   * When the next attempt may begin, in milliseconds since the epoch; of a
+   * deleted job, when its blob is removed once more.
+   */
   readonly nextAttemptAtMs?: number;
   /** The id of its blob, once the blob is stored or about to be. */
   readonly blobId?: string | undefined;
@@ -393,6 +396,13 @@ export interface RelayerStore extends InstanceStore<Notice> {
    * finished.
    */
   nextJobMs(): Promise<number | undefined>;
+  /**
+   * Jobs that were deleted, at most `limit`, and whose `nextAttemptAtMs` is by
+   * now, the earliest first. A deleted job has failed, and has no payload.
+   */
+  deletedJobs(
+    query: { readonly nowMs: number; readonly limit: number },
+  ): Promise<readonly JobRow[]>;
   /**
    * How many jobs of an owner are unfinished, and the bytes of their payloads.
    */

@@ -16,6 +16,7 @@ import {
   computeBlobId,
 } from "../../blobs/blob_store.ts";
 import { DELETED_ERROR } from "../../jobs/job_failure.ts";
+import { noteDeletion } from "../../jobs/left_blobs.ts";
 import { hasStored, isDeleted } from "../../jobs/stored_jobs.ts";
 import type { JobRow, MemoryRow } from "../../store/rows.ts";
 import type { Change } from "../../store/store.ts";
@@ -79,7 +80,7 @@ export async function removeMemory(
     const keyId = await findKeyId(traces, parts);
     const hadKey = keyId !== undefined &&
       await parts.vault.destroy(owner, keyId);
-    const changes = changesFor(traces);
+    const changes = changesFor(traces, parts.store.clock.nowMs());
     if (changes.length > 0) {
       const outcome = await parts.store.commit(changes);
       if (outcome.kind === "conflict") continue;
@@ -144,7 +145,10 @@ async function findKeyId(
   throw new BlobStoreError(blob.reason, { isPassing: true });
 }
 
-function changesFor({ memory, job }: Traces): readonly Change[] {
+function changesFor(
+  { memory, job }: Traces,
+  nowMs: number,
+): readonly Change[] {
   const changes: Change[] = [];
   if (memory !== undefined) {
     const { owner, id } = memory;
@@ -163,6 +167,7 @@ function changesFor({ memory, job }: Traces): readonly Change[] {
         status: "failed",
         error: DELETED_ERROR,
         payload: null,
+        ...noteDeletion(job, nowMs),
       },
     });
   }

@@ -232,7 +232,7 @@ class CommitStatements implements GroupStatements<WaitingCommit> {
     const { owners } = toSteps(commits.flatMap(({ changes }) => changes));
     return owners.size === 0
       ? []
-      : [lockStatement(new Map([...owners.keys()].map((key) => [key, 0])))];
+      : [this.#lock(new Map([...owners.keys()].map((key) => [key, 0])))];
   }
 
   #statements(
@@ -240,9 +240,13 @@ class CommitStatements implements GroupStatements<WaitingCommit> {
     isBite = false,
   ): readonly Statement[] {
     return [
-      ...(owners.size === 0 ? [] : [lockStatement(owners)]),
+      ...(owners.size === 0 ? [] : [this.#lock(owners)]),
       ...steps.map((step) => this.#statement(step, isBite)),
     ];
+  }
+
+  #lock(owners: Steps["owners"]): Statement {
+    return lockStatement(owners, { nowMs: this.#nowMs() });
   }
 
   #statement(step: Step, isBite: boolean): Statement {

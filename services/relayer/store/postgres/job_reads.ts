@@ -15,6 +15,7 @@ import type { Row, Runner } from "../../../shared/postgres/session.ts";
 import {
   FIRST_FINISHED,
   FIRST_SETTLED,
+  IS_DELETED,
   JOBS,
   readJob,
 } from "../row_columns.ts";
@@ -151,6 +152,17 @@ export class JobReads {
     const ms = row?.["ms"];
     return typeof ms === "number" ? ms : undefined;
   }
+
+  /** Deleted jobs that are due. */
+  deletedJobs: RelayerStore["deletedJobs"] = async ({ nowMs, limit }) => {
+    const rows = await this.#runner.query(
+      `SELECT ${COLUMNS} FROM jobs WHERE ${IS_DELETED} ` +
+        "AND next_attempt_ms <= $1::bigint ORDER BY next_attempt_ms " +
+        "LIMIT $2::bigint",
+      [nowMs, limit],
+    );
+    return rows.map(toJob);
+  };
 
   /**
    * How many jobs of an owner are unfinished, and the bytes of their payloads.

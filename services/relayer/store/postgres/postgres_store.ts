@@ -273,6 +273,10 @@ export class PostgresStore extends DatabaseStore<Notice, StoreParts>
       jobs.nextMs({ nowMs: this.#nowMs(), mayEnd: this.mayEndLeases() })
     );
 
+  /** Deleted jobs whose blobs are removed once more. */
+  readonly deletedJobs: RelayerStore["deletedJobs"] = (query) =>
+    this.use(({ jobs }) => jobs.deletedJobs(query));
+
   /**
    * How many jobs of an owner are unfinished, and the bytes of their payloads.
    */
