@@ -24,21 +24,3 @@ export function estimateBytes(changes: readonly Change[]): number {
   }
   return bytes;
 }
-
-/** The owner whose rows a change is about; undefined where it has none. */
-export function findOwner(change: Change): string | undefined {
-  switch (change.kind) {
-    case "new_job":
-      return change.job.owner;
-    case "claim_key":
-      return change.claim.owner;
-    case "new_memory":
-      return change.memory.owner;
-    case "nonce":
-    case "rate":
-    case "snapshot_part":
-      return undefined;
-    default:
-      return change.owner;
-  }
-}
