@@ -84,7 +84,7 @@ export function openVault(
     }),
     keyServerIds: keyServers.map(({ objectId }) => objectId),
     threshold,
-    store: local,
+    store: local.keys,
     findAccount: (owner) => findAccount(owner, ledger),
     clock,
     logger,

@@ -21,12 +21,8 @@ import { BoundedMap } from "../../shared/bounded_map.ts";
 import type { Clock } from "../../shared/clock.ts";
 import type { Logger } from "../../shared/logger.ts";
 import { describeError } from "../../shared/settled.ts";
-import {
-  KEY_BYTES,
-  openEnvelope,
-  readEnvelope,
-  sealEnvelope,
-} from "./envelope.ts";
+import { KEY_BYTES, openEnvelope, sealEnvelope } from "./envelope.ts";
+import { readEnvelope } from "./envelope_head.ts";
 import type { KeyOpening } from "./key_opening.ts";
 import {
   newOwnerKeyPair,

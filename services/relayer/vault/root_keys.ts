@@ -16,12 +16,8 @@
 import { hkdfSync, randomBytes } from "node:crypto";
 import { findMasterKey, type MasterKey } from "../../shared/master_keys.ts";
 import { describeError } from "../../shared/settled.ts";
-import {
-  KEY_BYTES,
-  openEnvelope,
-  readEnvelope,
-  sealEnvelope,
-} from "./envelope.ts";
+import { KEY_BYTES, openEnvelope, sealEnvelope } from "./envelope.ts";
+import { readEnvelope } from "./envelope_head.ts";
 import type { KeyRows, WrappedRoot } from "./key_rows.ts";
 
 /** What a derived key is for. */
