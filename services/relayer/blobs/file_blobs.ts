@@ -19,6 +19,7 @@ import {
   writeDurableFile,
 } from "../../shared/data_file.ts";
 import { Semaphore } from "../concurrency/semaphore.ts";
+import { SharedCalls } from "../concurrency/shared_calls.ts";
 import { BlobCalls, ENDED, refusal, STOPPED } from "./blob_calls.ts";
 import {
   type BlobCallOptions,
@@ -60,7 +61,7 @@ export class FileBlobs implements BlobStore {
    * Calls of `put()` that are under way, by blob id, so that the same bytes are
    * written once.
    */
-  readonly #puts = new Map<string, Promise<void>>();
+  readonly #puts = new SharedCalls<void>();
   /**
    * Folders whose names are durable; there is one for each first byte of an id.
    */
@@ -101,7 +102,10 @@ export class FileBlobs implements BlobStore {
   async put(bytes: Uint8Array, options: BlobCallOptions = {}): Promise<string> {
     const blobId = this.#calls.admit(bytes, options);
     try {
-      await this.#putOnce(blobId, bytes);
+      await this.#puts.run(
+        blobId,
+        () => this.#work(() => this.#write(blobId, bytes)),
+      );
     } catch (error) {
       // An error of the file system can be put right: space, rights, a disk. So
       // a retry can succeed.
@@ -175,19 +179,6 @@ export class FileBlobs implements BlobStore {
         reason: describeError(error),
       });
       return false;
-    }
-  }
-
-  /** Writes the same bytes once, however many callers put them at a time. */
-  async #putOnce(blobId: string, bytes: Uint8Array): Promise<void> {
-    const underWay = this.#puts.get(blobId);
-    if (underWay !== undefined) return await underWay;
-    const put = this.#work(() => this.#write(blobId, bytes));
-    this.#puts.set(blobId, put);
-    try {
-      await put;
-    } finally {
-      this.#puts.delete(blobId);
     }
   }
 

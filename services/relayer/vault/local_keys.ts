@@ -20,7 +20,7 @@ import { DataKeys } from "./data_keys.ts";
 import { DerivedKeys } from "./derived_keys.ts";
 import { KeyDatabase } from "./key_database.ts";
 import type { KeyGone, KeyRows, OpenKeyRows } from "./key_rows.ts";
-import type { KeptOwnerKey } from "./owner_keys.ts";
+import type { KeptOwnerKey } from "./kept_owner_key.ts";
 import { RootKeys } from "./root_keys.ts";
 
 /** Options of {@linkcode LocalKeys}. */
