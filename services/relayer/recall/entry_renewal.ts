@@ -16,8 +16,8 @@ import {
   type RelayerStore,
   storedOwners,
 } from "../store/store.ts";
-import type { OwnerKeyFailure } from "../vault/vault.ts";
 import { isStorageFailure } from "../store/storage_watch.ts";
+import { joinLeftEntries, LeftOwners } from "./left_owners.ts";
 import {
   type LeftEntries,
   type OwnerRenewalParts,
@@ -66,12 +66,6 @@ export interface RenewalProgress {
   readonly waiting: number;
 }
 
-/** An owner whose entries have to wait. */
-interface LeftOwner extends LeftEntries {
-  /** Ids of entries that can never be made again: they are not tried again. */
-  readonly failed: ReadonlySet<string>;
-}
-
 const PROGRESS_EVERY_MS = 10_000;
 type NamedOwner = Pick<MemoryOwner, "owner">;
 
@@ -79,8 +73,6 @@ type NamedOwner = Pick<MemoryOwner, "owner">;
 const AGAIN_MS = 60_000;
 /** How long a renewal rests that nothing waits for. */
 const IDLE_MS = 3_600_000;
-/** Most owners who are tried again each minute. */
-const AGAIN_OWNERS = 200;
 /** The least time between two rounds, for owners who recall all the time. */
 const HERE_MS = 1_000;
 
@@ -93,23 +85,13 @@ export class EntryRenewal {
    * number of their memories.
    */
   readonly #clean = new Map<string, number>();
-  /**
-   * Owners with entries that have to wait; those that were tried last are last.
-   */
-  readonly #left = new Map<string, LeftOwner>();
-  /**
-   * Owners with waiting entries who recall now, so that their keys may be had.
-   */
-  readonly #here = new Set<string>();
+  readonly #left = new LeftOwners();
   /** How many entries can never be made again, by the reason. */
   readonly #failed = new Map<string, number>();
   readonly #counts = { checked: 0, renewed: 0 };
   #memories = 0;
-  #ownerAtHand: string | undefined;
   /** Entries of the owner at hand that wait for the embedder. */
   #atHand = 0;
-  /** Entries of the owner at hand that became due meanwhile. */
-  #laterAtHand: LeftEntries | undefined;
   /** Whether all memories are still to be looked at. */
   #isPassDue = true;
   /** How often an instance was gone. */
@@ -134,8 +116,7 @@ export class EntryRenewal {
     const unchecked = this.#isPassing
       ? Math.max(1, this.#memories - checked)
       : 0;
-    let waiting = this.#atHand;
-    for (const { entries } of this.#left.values()) waiting += entries;
+    const waiting = this.#atHand + this.#left.entries;
     let failed = 0;
     for (const count of this.#failed.values()) failed += count;
     return { checked, unchecked, renewed, failed, waiting };
@@ -157,29 +138,15 @@ export class EntryRenewal {
     if (due === 0 && this.#isPassing) this.#clean.set(owner, memories);
     if (due === 0 || this.#isPassing || this.#keepsWords) return;
     // The owner was evicted from memory, and with it words that are not stored.
-    if (this.#left.has(owner) || owner === this.#ownerAtHand) return;
-    const locked = "session_required";
-    const failed = new Set<string>();
-    this.#left.set(owner, { entries: due, afterId: undefined, locked, failed });
+    this.#left.noteEvicted(owner, due);
   }
 
   /**
    * Notes that a memory was stored without its vector, so that it is made once
    * the embedder can.
    */
-  noteDue(
-    { owner, id }: { readonly owner: string; readonly id: string },
-  ): void {
-    // Ids are in the order of their time: a part of one comes before it.
-    const due = { entries: 1, afterId: id.slice(0, -1), locked: undefined };
-    if (owner === this.#ownerAtHand) {
-      this.#laterAtHand = joined(this.#laterAtHand, due);
-    } else {
-      const known = this.#left.get(owner);
-      const failed = known?.failed ?? new Set<string>();
-      this.#left.set(owner, { ...joined(known, due), failed });
-    }
-    this.#here.add(owner);
+  noteDue(memory: { readonly owner: string; readonly id: string }): void {
+    this.#left.noteDue(memory);
     this.#wake();
   }
 
@@ -188,9 +155,7 @@ export class EntryRenewal {
    * possible now.
    */
   noteRecall(owner: string): void {
-    if (!this.#left.has(owner) && owner !== this.#ownerAtHand) return;
-    this.#here.add(owner);
-    this.#wake();
+    if (this.#left.noteRecall(owner)) this.#wake();
   }
 
   /**
@@ -333,23 +298,12 @@ export class EntryRenewal {
     }
   }
 
-  /**
-   * The owners to try again: those who recall now, and each minute those who
-   * were not tried for longest.
-   */
+  /** The owners to try again; all whom time may help once a minute. */
   #nextOwners(): readonly NamedOwner[] {
-    const owners = [...this.#here].filter((owner) => this.#left.has(owner));
-    this.#here.clear();
     const nowMs = steadyMs(this.#options.clock);
-    if (nowMs - this.#sweptMs >= AGAIN_MS) {
-      this.#sweptMs = nowMs;
-      const left = [...this.#left].filter(([, { locked }]) =>
-        !isForOwner(locked)
-      )
-        .map(([owner]) => owner).slice(0, AGAIN_OWNERS);
-      owners.push(...left.filter((owner) => !owners.includes(owner)));
-    }
-    return owners.map((owner) => ({ owner }));
+    const isForAll = nowMs - this.#sweptMs >= AGAIN_MS;
+    if (isForAll) this.#sweptMs = nowMs;
+    return this.#left.takeNext({ isForAll }).map((owner) => ({ owner }));
   }
 
   async #round(
@@ -387,13 +341,12 @@ export class EntryRenewal {
       readonly fromId?: string | undefined;
     },
   ): Promise<string | undefined> {
-    const known = this.#left.get(owner);
+    const known = this.#left.begin(owner);
     const before = fromId === undefined ? known : undefined;
     const failed = new Set(known?.failed);
     let left: LeftEntries | undefined;
     let nextId: string | undefined;
     const { turns } = this.#options;
-    this.#ownerAtHand = owner;
     try {
       const outcome = await renewOwner(owner, {
         ...this.#options,
@@ -424,14 +377,8 @@ export class EntryRenewal {
       left ??= { entries: 1, afterId: undefined, locked: undefined };
       this.#tell(error);
     } finally {
-      this.#ownerAtHand = undefined;
       this.#atHand = 0;
-      if (this.#laterAtHand !== undefined) {
-        left = joined(left, this.#laterAtHand);
-        this.#laterAtHand = undefined;
-      }
-      this.#left.delete(owner);
-      if (left !== undefined) this.#left.set(owner, { ...left, failed });
+      this.#left.end(owner, { left, failed });
     }
     return nextId;
   }
@@ -455,7 +402,7 @@ export class EntryRenewal {
     const over = Promise.withResolvers<void>();
     const timer = steadyClock(this.#options.clock).setTimer(over.resolve, ms);
     if (canWake) this.#wake = over.resolve;
-    if (canWake && (this.#here.size > 0 || this.#isWoken)) over.resolve();
+    if (canWake && (this.#left.hasHere || this.#isWoken)) over.resolve();
     if (canWake) this.#isWoken = false;
     try {
       await unlessAborted(over.promise, signal);
@@ -464,44 +411,6 @@ export class EntryRenewal {
       timer.cancel();
     }
   }
-}
-
-/**
- * Joins the entries left by two parts of an owner's memories, the earlier part
- * first.
- */
-function joinLeftEntries(
-  earlier: LeftEntries | undefined,
-  later: LeftEntries | undefined,
-): LeftEntries | undefined {
-  if (earlier === undefined || later === undefined) return earlier ?? later;
-  const { afterId } = earlier;
-  const entries = earlier.entries + later.entries;
-  return { entries, afterId, locked: later.locked };
-}
-
-/** Joins entries of one owner that are left with some that became due. */
-function joined(
-  left: LeftEntries | undefined,
-  due: LeftEntries,
-): LeftEntries {
-  if (left === undefined) return due;
-  const { afterId, locked, entries } = left;
-  const isLater = afterId !== undefined && due.afterId !== undefined &&
-    afterId > due.afterId;
-  return {
-    entries: entries + due.entries,
-    afterId: isLater ? due.afterId : afterId,
-    locked,
-  };
-}
-
-/**
- * Tells whether waiting does not help, since a delegate of the owner has to
- * come.
- */
-function isForOwner(locked: OwnerKeyFailure | undefined): boolean {
-  return locked === "session_required" || locked === "refused";
 }
 
 /** The result of {@linkcode worth} when no entry was renewed, failed or waits. */
