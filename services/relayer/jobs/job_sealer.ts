@@ -11,8 +11,7 @@ import { settle } from "../../shared/settled.ts";
 import type { Caller } from "../auth/authenticate.ts";
 import { steadyMs, type WorkOptions } from "../concurrency/bounded_work.ts";
 import { formatSaltText, hashContent } from "../receipts/receipt.ts";
-import type { JobStatus, NewJob } from "../store/rows.ts";
-import type { KeyClaim } from "../store/store.ts";
+import type { JobStatus, KeyClaim, NewJob } from "../store/rows.ts";
 import type { BlobContent, Metadata, RelayerVault } from "../vault/vault.ts";
 
 /** A text to be remembered, within all limits. */

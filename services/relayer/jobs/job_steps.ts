@@ -14,7 +14,7 @@ import type { BlobStore } from "../blobs/blob_store.ts";
 import { finishInSlices } from "../concurrency/bounded_work.ts";
 import { vectorTextSteps } from "../embed/words.ts";
 import type { JobRow, NewMemory } from "../store/rows.ts";
-import type { Change } from "../store/store.ts";
+import type { Change } from "../store/changes.ts";
 import { type BlobContent, NO_MODEL, refusedModel } from "../vault/vault.ts";
 import {
   GONE_FAILURE,

@@ -15,7 +15,8 @@ import type { Embedder } from "../embed/embedder.ts";
 import { vectorTextSteps } from "../embed/words.ts";
 import { type MemoryWords, memoryWordsSteps } from "./ranking/memory_words.ts";
 import type { MemoryRow, NewMemory } from "../store/rows.ts";
-import type { Change, RelayerStore } from "../store/store.ts";
+import type { Change } from "../store/changes.ts";
+import type { RelayerStore } from "../store/store.ts";
 import { isOwnerKeyFailure, type OwnerKeyFailure } from "../vault/vault.ts";
 import {
   type LostMemory,

@@ -5,8 +5,14 @@
  * @module
  */
 
-import type { JobRow, JobStatus, MemoryRow, Tombstone } from "./rows.ts";
-import type { NamespaceRow, RateWindow } from "./store.ts";
+import type {
+  JobRow,
+  JobStatus,
+  MemoryRow,
+  RateWindow,
+  Tombstone,
+} from "./rows.ts";
+import type { NamespaceRow } from "./store.ts";
 
 /** A value of a column. */
 type ColumnValue = string | number | Uint8Array | null;

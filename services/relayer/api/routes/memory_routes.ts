@@ -18,7 +18,7 @@ import {
 import { DELETED_ERROR } from "../../jobs/job_failure.ts";
 import { hasStored, isDeleted } from "../../jobs/stored_jobs.ts";
 import type { JobRow, MemoryRow } from "../../store/rows.ts";
-import type { Change } from "../../store/store.ts";
+import type { Change } from "../../store/changes.ts";
 import { keyIdOfBlob } from "../../vault/owner_key_blob.ts";
 import { type Answer, ok, refused } from "../answer.ts";
 import { memoryAnswer } from "../document/memory_answers.ts";

@@ -9,12 +9,8 @@ import { RecordingLogger } from "../../../../tests/support/recording_logger.ts";
 import type { InstanceChange } from "../../../shared/instances.ts";
 import type { JobRow } from "../../store/rows.ts";
 import { StorageWatch } from "../../store/storage_watch.ts";
-import type {
-  Change,
-  CommitOutcome,
-  JobLeases,
-  RelayerStore,
-} from "../../store/store.ts";
+import type { Change, CommitOutcome } from "../../store/changes.ts";
+import type { JobLeases, RelayerStore } from "../../store/store.ts";
 import { sampleJob } from "../../store/testing/sample_rows.ts";
 import { JobRunner } from "../job_runner.ts";
 import type { JobSteps } from "../job_steps.ts";

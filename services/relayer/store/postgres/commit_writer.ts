@@ -16,8 +16,7 @@ import {
 import { type GroupLink, linked } from "../../../shared/postgres/group_link.ts";
 import type { Pool } from "../../../shared/postgres/pool.ts";
 import type { Statement } from "../../../shared/postgres/transaction.ts";
-import { estimateBytes } from "../changes.ts";
-import type { Change, CommitOutcome } from "../store.ts";
+import { type Change, type CommitOutcome, estimateBytes } from "../changes.ts";
 import {
   type ChangeOf,
   REMOVAL_ROWS,

@@ -18,13 +18,8 @@ import {
   lockFolder,
 } from "../../../shared/sqlite/folder_lock.ts";
 import { migrate } from "../../../shared/sqlite/migrations.ts";
-import type {
-  Change,
-  CommitOptions,
-  CommitOutcome,
-  RelayerStore,
-} from "../store.ts";
-import { estimateBytes } from "../changes.ts";
+import type { CommitOptions, RelayerStore } from "../store.ts";
+import { type Change, type CommitOutcome, estimateBytes } from "../changes.ts";
 import { IMPORT_UNDER_WAY } from "../store.ts";
 import { ChangeApplier } from "./change_applier.ts";
 import { FileErrors, openDatabase } from "./database_file.ts";
