@@ -12,6 +12,7 @@ import type {
   RankingPart,
   WordRanked,
 } from "./ranking/word_ranking.ts";
+import type { NewMemory } from "../store/rows.ts";
 import {
   CLIENT_MODEL,
   type IndexEntry,
@@ -20,21 +21,17 @@ import {
 } from "../vault/vault.ts";
 
 /** A memory as the index knows it. */
-export interface IndexedMemory {
-  /** Its id. */
-  readonly id: string;
-  /** The owner's address. */
-  readonly owner: string;
-  /** The namespace. */
-  readonly namespace: string;
-  /** The blob that holds the text. */
-  readonly blobId: string;
-  /** Bytes of the blob. */
-  readonly sizeBytes: number;
-  /** When it was written, in milliseconds since the epoch. */
-  readonly createdAtMs: number;
-  /** How much it matters, 0 to 1; null when it is not known. */
-  readonly importance: number | null;
+export interface IndexedMemory extends
+  Pick<
+    NewMemory,
+    | "id"
+    | "owner"
+    | "namespace"
+    | "blobId"
+    | "sizeBytes"
+    | "createdAtMs"
+    | "importance"
+  > {
   /** What the client says of it. */
   readonly metadata: Metadata;
   /**
