@@ -106,9 +106,9 @@ export class JobSealer {
   }
 
   /**
-   * Returns a function that makes the claim of the request's idempotency key,
-   * with a fingerprint that is the same for the same request; undefined when
-   * the request has no key.
+   * Returns a function that makes the claim of the request's idempotency key;
+   * undefined when the request has no key. The same request has the same
+   * fingerprint.
    */
   async claimMaker(
     owner: string,
@@ -171,8 +171,8 @@ export class JobSealer {
   /**
    * Destroys the keys of jobs that were not kept, so that nothing opens their
    * payloads. A key that cannot be destroyed now stays in the file of keys, a
-   * few hundred bytes that nothing refers to; so do those of requests that a
-   * crash cut off between sealing and writing.
+   * few hundred bytes that nothing refers to. Keys of requests stay, too, if a
+   * crash came between sealing and writing.
    */
   async drop(owner: string, jobs: readonly SealedJob[]): Promise<void> {
     const { vault } = this.#options;
@@ -282,8 +282,8 @@ interface JobIdsOptions {
 
 /**
  * Makes ids that sort in the order they were made in, as UUIDs of version 7
- * (RFC 9562, 5.7 and 6.2, method 1): texts of one request are neighbours in the
- * store and in the order of memories, and the 62 random bits make each id
+ * (RFC 9562, 5.7 and 6.2, method 1). Texts of one request are neighbours in the
+ * store and in the order of memories. The 62 random bits make each id
  * impossible to guess.
  */
 export class JobIds {

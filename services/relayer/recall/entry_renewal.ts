@@ -1,7 +1,7 @@
 /**
  * Renews entries of the index that an earlier program or another embedder has
- * made, in the background and at a bounded rate, while recall goes on. After a
- * crash the renewal continues where it stopped.
+ * made. It works in the background and at a bounded rate, while recall goes on.
+ * After a crash the renewal continues where it stopped.
  *
  * @module
  */
@@ -117,8 +117,8 @@ export class EntryRenewal {
   }
 
   /**
-   * Notes that an instance is gone: what it has stored without a vector is left
-   * to the one that goes through the memories of all owners.
+   * Notes that an instance is gone. The memories that it has stored without a
+   * vector are left to the instance that goes through those of all owners.
    */
   noteGone(): void {
     this.#gone++;
@@ -129,8 +129,8 @@ export class EntryRenewal {
 
   /**
    * Begins in the background. Entries that have to wait are tried again each
-   * minute, and when their owner recalls; those that wait for a session of the
-   * owner only when the owner recalls.
+   * minute, and when their owner recalls. Those that wait for a session of the
+   * owner are tried only when the owner recalls.
    *
    * @param after The renewal begins once this is fulfilled.
    */

@@ -35,9 +35,9 @@ export interface IndexedMemory extends
   /** What the client says of it. */
   readonly metadata: Metadata;
   /**
-   * Its vector, of the embedder's width and of length 1; undefined where
-   * another embedder made it or none has yet, so that words alone find the
-   * memory until it is renewed.
+   * Its vector, of the embedder's width and of length 1. It is undefined where
+   * another embedder made it or none has yet: words alone then find the memory
+   * until it is renewed.
    */
   readonly vector: Float32Array | undefined;
   /**
@@ -232,7 +232,7 @@ const FAIR_SHARE = 0.3;
 
 /**
  * Puts memories that words and vectors have found into one order, the best
- * first: both parts are measured against the score of a memory that has all
+ * first. Both parts are measured against the score of a memory that has all
  * words of the question.
  */
 export function fused(

@@ -1,7 +1,7 @@
 /**
- * Renews those entries of one owner that are due: page by page and batch by
- * batch, no faster than the limit, waiting for the embedder as long as it
- * takes.
+ * Renews those entries of one owner that are due, page by page and batch by
+ * batch. It is no faster than the limit, and waits for the embedder as long as
+ * it takes.
  *
  * @module
  */

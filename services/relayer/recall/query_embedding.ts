@@ -56,9 +56,9 @@ export class QueryEmbedding {
   }
 
   /**
-   * Returns the vector of a query; undefined where words alone have to rank,
-   * since no vector can be had; "misfit" where words rank in place of vectors
-   * that do not fit; an outcome where the recall ends without a vector.
+   * Returns the vector of a query. Without one it returns undefined where words
+   * rank as well, "misfit" where words rank in place of vectors that do not
+   * fit, and else the outcome with which the recall ends.
    */
   async embed(
     query: string,

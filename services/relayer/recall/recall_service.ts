@@ -69,9 +69,8 @@ interface RecallServiceOptions extends HitReaderOptions {
    */
   readonly ranking?: Ranking | undefined;
   /**
-   * Weight of vectors where words and vectors rank together: what a cosine 1
-   * above the usual one scores, as a multiple of what all words of the question
-   * score.
+   * Weight of vectors where words and vectors rank together. A cosine 1 above
+   * the usual one scores this multiple of what all words of the question score.
    *
    * @default {1}
    */

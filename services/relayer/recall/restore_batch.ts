@@ -32,9 +32,9 @@ const PAGE = 500;
 
 /**
  * Which memories of an owner are superseded, and by which. A blob says which
- * memory its own supersedes, but not which later one supersedes its own: that
- * is known from the catalogue, from the row of the earlier memory where it is
- * left, and from the later memory.
+ * memory its own supersedes, but not which later one supersedes its own. The
+ * catalogue, the later memory and, where it is left, the row of the earlier
+ * memory tell that.
  */
 export class SupersededMemories {
   /**
@@ -318,9 +318,9 @@ async function write(
 }
 
 /**
- * Removes rows of memories that were deleted while they were restored: deleting
- * a memory destroys its key, and takes one that its client sealed from the
- * catalogue.
+ * Removes rows of memories that were deleted while they were restored. A
+ * deletion destroys the memory's key, and takes a memory that its client sealed
+ * from the catalogue.
  */
 async function removeDeleted(
   memories: readonly Embedded[],

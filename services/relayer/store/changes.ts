@@ -17,8 +17,8 @@ export type Change =
   /** Adds a job; conflicts when the owner has one of that id. */
   | { readonly kind: "new_job"; readonly job: NewJob }
   /**
-   * Stores a client's idempotency key with the jobs that were made for it;
-   * conflicts when the owner has used that key and it has not expired.
+   * Stores a client's idempotency key with the jobs that were made for it.
+   * Conflicts when the owner has used that key and it has not expired.
    */
   | { readonly kind: "claim_key"; readonly claim: KeyClaim }
   /**
@@ -79,7 +79,7 @@ export type Change =
   /**
    * Removes all rows of a namespace; leaves their tombstones. As a commit's
    * only change it may be done in several transactions, with other work between
-   * them: a crash leaves the rows of the later ones, and repeating the change
+   * them. A crash leaves the rows of the later ones; repeating the change
    * removes those.
    */
   | {
@@ -109,7 +109,7 @@ export type Change =
   /**
    * Begins a snapshot of an owner's index. It replaces the owner's former
    * snapshot. An index that lacks a removal or a new vector must not become a
-   * snapshot: the store then begins none, and drops the parts that are written
+   * snapshot. The store then begins none, and drops the parts that are written
    * to it.
    */
   | {

@@ -1,6 +1,6 @@
 /**
  * Maps the members of row objects to the columns of tables, which are the same
- * in all engines: each mapping is written once, for reading and for writing.
+ * in all engines. Each mapping is written once, for reading and for writing.
  *
  * @module
  */

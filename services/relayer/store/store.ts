@@ -166,7 +166,7 @@ export interface RelayerStore extends InstanceStore<Notice> {
   /**
    * Applies changes; resolves when they are on disk. Commits of one turn share
    * transactions. Those of one owner are applied, and settle, in the order of
-   * the calls; a commit's owner is that of its first change that has one.
+   * the calls. A commit's owner is that of its first change that has one.
    *
    * @throws {StoreBusyError} when too many commits wait to be written
    */
@@ -206,9 +206,9 @@ export interface RelayerStore extends InstanceStore<Notice> {
     },
   ): Promise<void>;
   /**
-   * When the next attempt of any unfinished job is due, in milliseconds since
-   * the epoch, or its lease ends if that is later; undefined when all jobs are
-   * finished.
+   * When the next attempt of any unfinished job is due, or its lease ends if
+   * that is later, in milliseconds since the epoch. It is undefined when all
+   * jobs are finished.
    */
   nextJobMs(): Promise<number | undefined>;
   /**
@@ -297,9 +297,9 @@ export interface RelayerStore extends InstanceStore<Notice> {
   /** The bytes of a part of a snapshot; undefined when it is gone. */
   snapshotPart(name: string, part: number): Promise<Uint8Array | undefined>;
   /**
-   * Removes expired rows, at most `limit`: expired nonces, key claims and
-   * windows, finished jobs and tombstones older than the bounds, and parts of
-   * snapshots that were dropped.
+   * Removes at most `limit` rows: nonces, key claims and windows that expired,
+   * finished jobs and tombstones older than the bounds, parts of dropped
+   * snapshots.
    *
    * @returns the number of removed rows
    */

@@ -184,8 +184,8 @@ export class DataKeys {
 
   /**
    * Replaces a memory's data key by its secret, so that the blob of this vault
-   * cannot be opened any longer; it is on disk when this resolves. Does nothing
-   * if the memory has no data key.
+   * cannot be opened any longer. The secret is on disk when this resolves. Does
+   * nothing if the memory has no data key.
    */
   async retire(owner: string, keyId: string): Promise<void> {
     const isSecret = await this.use(owner, keyId, (key) => key.isSecret);

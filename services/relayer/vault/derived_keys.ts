@@ -81,8 +81,9 @@ export class DerivedKeys {
   }
 
   /**
-   * Learns the root key that an envelope names where another relayer has made
-   * it; undefined where it is known, else resolves with why there is none.
+   * Learns the root key that an envelope names, which another relayer may have
+   * made. Returns undefined where it is known; else resolves with why there is
+   * none.
    */
   learn(
     { keyId: rootId }: EnvelopeHead,

@@ -4,8 +4,8 @@
  * as the plaintext, and a tag of 16 bytes.
  *
  * All bytes before the nonce are authenticated, and so is the context, which is
- * not in the envelope: for each of its texts the length in UTF-8 (32 bits, big
- * endian) and the UTF-8.
+ * not in the envelope. It has, for each of its texts, the length in UTF-8 (32
+ * bits, big endian) and the UTF-8.
  *
  * @module
  */
@@ -172,8 +172,8 @@ export function openEnvelope(
   try {
     decipher.final();
   } catch {
-    // With a key, a nonce and a tag of the right lengths, the last step can
-    // fail for one reason only: the tag does not match.
+    // The key, the nonce and the tag have the right lengths, so the last step
+    // fails only if the tag does not match.
     return undefined;
   }
   return new Uint8Array(

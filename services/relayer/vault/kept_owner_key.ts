@@ -1,6 +1,6 @@
 /**
- * An owner's key as it is stored, and what its encrypted half says in the clear:
- * whose it is, for which key servers, and when it was made.
+ * An owner's key as it is stored. Its encrypted half says in the clear whose it
+ * is, for which key servers, and when it was made.
  *
  * @module
  */

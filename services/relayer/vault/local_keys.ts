@@ -1,12 +1,12 @@
 /**
  * All keys of this machine, or of a database that several relayers share.
  *
- * A master key wraps root keys; each owner's keys are derived from a root key
- * (to wrap data keys, to seal index entries, for digests); an owner's key wraps
- * the random data key of each memory; a data key seals one blob. Wrapped keys
- * are in `keys.db`, or in the shared database. Everybody with them and the
- * master key can open everything that was not destroyed; without either nothing
- * opens.
+ * A master key wraps root keys. Each owner's keys are derived from a root key:
+ * to wrap data keys, to seal index entries, and for digests. An owner's key
+ * wraps the random data key of each memory, and a data key seals one blob.
+ * Wrapped keys are in `keys.db`, or in the shared database. Everybody with them
+ * and the master key can open everything that was not destroyed; without either
+ * nothing opens.
  *
  * @module
  */

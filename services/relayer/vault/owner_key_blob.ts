@@ -1,11 +1,11 @@
 /**
  * Blobs behind key servers, which are envelopes of version 2. After the head
- * (envelope_head.ts) there are the length of the owner's encrypted key (16 bits,
- * big endian), that key as key servers' clients write it, the public half of
- * the memory's own key pair (32 bytes, see memory_key.ts), and a whole envelope
- * of version 1 with the content. The content's context has the digest of the
- * encrypted key. So nothing but the owner's key and the memory's secret is
- * needed to open the blob.
+ * (envelope_head.ts) there are the length of the owner's encrypted key (16
+ * bits, big endian) and that key as key servers' clients write it. Then come
+ * the public half of the memory's own key pair (32 bytes, see memory_key.ts),
+ * and a whole envelope of version 1 with the content. The content's context has
+ * the digest of the encrypted key. So nothing but the owner's key and the
+ * memory's secret is needed to open the blob.
  *
  * @module
  */

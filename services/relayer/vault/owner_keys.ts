@@ -1,11 +1,11 @@
 /**
  * Makes, keeps and opens owners' keys that are with key servers. Each owner has
  * a key pair, whose private half is encrypted for a threshold of key servers.
- * The public half is kept here and seals new memories, so that no session is
- * needed for that; getting the private half back takes a session, in which a
- * delegate's signature stands for the owner. An owner gets a new key after a
- * delegate was removed, and after 30 days. An older key is wrapped under the
- * newer one once both are open, so that key servers are asked for one key only.
+ * The public half is kept here and seals new memories without a session. The
+ * private half comes back only with a session, in which a delegate's signature
+ * stands for the owner. An owner gets a new key after a delegate was removed,
+ * and after 30 days. An older key is wrapped under the newer one once both are
+ * open, so that key servers are asked for one key only.
  *
  * @module
  */
@@ -120,8 +120,9 @@ export class OwnerKeys {
 
   /**
    * Returns the key that seals an owner's new memories. Makes a new one if the
-   * owner has no key, or if since the newest was made a delegate lost access,
-   * the key servers changed, or too much time passed. No key server is asked.
+   * owner has none. It also does so if a delegate lost access, the key servers
+   * changed or too much time passed since the newest was made. No key server is
+   * asked.
    *
    * @throws {Error} When the owner has no account, or the account cannot be
    * read and the owner has no key.
