@@ -104,7 +104,7 @@ export async function openData(
     started.push(vault);
     const catalog = openCatalog(settings, { clock, tracing }) ??
       kept.catalog;
-    const receipts = await ReceiptSigner.open(local, clock);
+    const receipts = await ReceiptSigner.open(local.keys, clock);
     const onFault = ledgerFaultsTo({ storage, logger });
     const openRpc = rpc && settings.ledgerRpcEnabled
       ? await loadRpc?.()

@@ -8,7 +8,8 @@
 
 import { type BlobStore, computeBlobId } from "../blobs/blob_store.ts";
 import type { JobRow } from "../store/rows.ts";
-import type { Change, RelayerStore } from "../store/store.ts";
+import type { Change } from "../store/changes.ts";
+import type { RelayerStore } from "../store/store.ts";
 
 /** The calls of the store by which left blobs are found. */
 export type LeftBlobCalls = "deletedJobs" | "commit";

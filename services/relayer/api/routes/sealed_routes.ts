@@ -10,7 +10,7 @@ import { described } from "../../../shared/schema/schema.ts";
 import type { BlobStore, CatalogEntry } from "../../blobs/blob_store.ts";
 import { addStored } from "../../recall/vector_index.ts";
 import type { NewMemory } from "../../store/rows.ts";
-import type { Change } from "../../store/store.ts";
+import type { Change } from "../../store/changes.ts";
 import { CLIENT_MODEL, type Metadata } from "../../vault/vault.ts";
 import { type Answer, ok, refused, unavailable } from "../answer.ts";
 import { isRecordId, members, unitVector } from "../body_schemas.ts";

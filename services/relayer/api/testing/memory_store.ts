@@ -13,9 +13,8 @@ import type {
   NewMemory,
   Tombstone,
 } from "../../store/rows.ts";
+import type { Change, CommitOutcome } from "../../store/changes.ts";
 import type {
-  Change,
-  CommitOutcome,
   FeedPosition,
   FeedQuery,
   MemoryPage,

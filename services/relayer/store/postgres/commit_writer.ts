@@ -16,8 +16,7 @@ import {
 import { type GroupLink, linked } from "../../../shared/postgres/group_link.ts";
 import type { Pool } from "../../../shared/postgres/pool.ts";
 import type { Statement } from "../../../shared/postgres/transaction.ts";
-import { estimateBytes, findOwner } from "../changes.ts";
-import type { Change, CommitOutcome } from "../store.ts";
+import { type Change, type CommitOutcome, estimateBytes } from "../changes.ts";
 import {
   type ChangeOf,
   REMOVAL_ROWS,
@@ -157,6 +156,24 @@ function findTenant(changes: readonly Change[]): string {
   // Those without an owner have no order; nonces are spread.
   const [first] = changes;
   return first?.kind === "nonce" ? first.nonce : first?.kind ?? "";
+}
+
+/** The owner whose rows a change is about; undefined where it has none. */
+function findOwner(change: Change): string | undefined {
+  switch (change.kind) {
+    case "new_job":
+      return change.job.owner;
+    case "claim_key":
+      return change.claim.owner;
+    case "new_memory":
+      return change.memory.owner;
+    case "nonce":
+    case "rate":
+    case "snapshot_part":
+      return undefined;
+    default:
+      return change.owner;
+  }
 }
 
 async function write(

@@ -14,7 +14,7 @@ import type { Statement } from "../../../shared/postgres/transaction.ts";
 import { FIRST_FINISHED, STATUSES } from "../row_columns.ts";
 import { ChangeBuilder } from "./change_builder.ts";
 import { type GroupedChanges, toSteps } from "./commit_steps.ts";
-import type { Change } from "../store.ts";
+import type { Change } from "../changes.ts";
 import { addMarks, addMemories, addSums } from "./memory_parts.ts";
 
 /** What a statement is built with. */

@@ -14,7 +14,8 @@
 import { setImmediate } from "node:timers";
 import { UNAWAITED } from "../../../shared/postgres/pool.ts";
 import type { Runner } from "../../../shared/postgres/session.ts";
-import { type CommitOutcome, StoreBusyError } from "../store.ts";
+import type { CommitOutcome } from "../changes.ts";
+import { StoreBusyError } from "../store.ts";
 import type { ChangeOf } from "./commit_steps.ts";
 
 /** Options of {@linkcode NonceClaims}. */

@@ -18,13 +18,8 @@ import {
 } from "../../../shared/postgres/database_health.ts";
 import { dividedPool, type Pool } from "../../../shared/postgres/pool.ts";
 import type { Runner } from "../../../shared/postgres/session.ts";
-import {
-  type Change,
-  type CommitOutcome,
-  IMPORT_UNDER_WAY,
-  type Notice,
-  type RelayerStore,
-} from "../store.ts";
+import type { Change, CommitOutcome } from "../changes.ts";
+import { IMPORT_UNDER_WAY, type Notice, type RelayerStore } from "../store.ts";
 import { CommitWriter } from "./commit_writer.ts";
 import { unawaitedStatements } from "./group_statement.ts";
 import { JobReads, type LeasedJobs } from "./job_reads.ts";

@@ -1,7 +1,8 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { serviceTest } from "../../../../tests/support/services.ts";
 import { waitUntil } from "../../../../tests/support/wait_until.ts";
-import { type Change, IMPORT_UNDER_WAY, StoreBusyError } from "../store.ts";
+import type { Change } from "../changes.ts";
+import { IMPORT_UNDER_WAY, StoreBusyError } from "../store.ts";
 import {
   ALICE,
   BOB,

@@ -6,7 +6,8 @@
 
 import type { DatabaseSync } from "node:sqlite";
 import type { JobRow, NewJob } from "../rows.ts";
-import type { Change, JobLeases, JobName, RelayerStore } from "../store.ts";
+import type { Change } from "../changes.ts";
+import type { JobLeases, JobName, RelayerStore } from "../store.ts";
 import {
   FIRST_FINISHED,
   FIRST_SETTLED,

@@ -6,7 +6,7 @@ import {
   RecordingDatabase,
 } from "../../../../tests/support/statement_steps.ts";
 import { migrate } from "../../../shared/sqlite/migrations.ts";
-import type { Change } from "../store.ts";
+import type { Change } from "../changes.ts";
 import {
   ALICE,
   BOB,

@@ -7,7 +7,8 @@
 import { assertEquals, assertExists } from "@std/assert";
 import { withoutUndefined } from "../../../../../tests/support/without_undefined.ts";
 import type { JobRow } from "../../rows.ts";
-import type { Change, JobLeases, RelayerStore } from "../../store.ts";
+import type { Change } from "../../changes.ts";
+import type { JobLeases, RelayerStore } from "../../store.ts";
 import { ALICE, BOB, SAMPLE_MS, sampleJob } from "../sample_rows.ts";
 import { commitAll, type StoreCase } from "./store_case.ts";
 
