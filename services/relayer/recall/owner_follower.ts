@@ -38,8 +38,11 @@ export interface Look {
 
 /** The parts that the followers of all owners share. */
 export interface FollowerParts extends FollowParts {
+  /** The store. */
   readonly shared: SharedStore;
+  /** The index that has the owners' memories. */
   readonly index: FollowParts["index"] & Pick<VectorIndex, "holds">;
+  /** What this instance has written lately. */
   readonly written: Pick<WrittenLately, "note" | "take">;
   /** Gives other work its turn meanwhile. */
   readonly pausingFor: (owner: string) => Promise<Pausing>;
