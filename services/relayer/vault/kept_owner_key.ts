@@ -56,6 +56,7 @@ export function buildIdentity(
     .toBytes();
 }
 
+/** Tells whether an identity is one of that owner. */
 export function isIdentityOf(owner: string, id: Uint8Array): boolean {
   return (id.length === OWNER_BYTES ||
     id.length === OWNER_BYTES + COUNTER_BYTES) &&
@@ -75,10 +76,14 @@ export function datedKey(key: KeptOwnerKey): readonly DatedKey[] {
   return [{ ...key, accessCounter, madeAtMs, audience }];
 }
 
+/** Names whom a key is encrypted for, as a text to compare. */
 export function formatAudience(
   { packageId, keyServerIds, threshold }: {
+    /** The package whose function decides who gets keys. */
     readonly packageId: string;
+    /** Object ids of the key servers, in any order. */
     readonly keyServerIds: readonly string[];
+    /** How many of them are needed. */
     readonly threshold: number;
   },
 ): string {
