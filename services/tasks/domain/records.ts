@@ -112,6 +112,27 @@ export interface ApiKey {
   readonly lastUsedAtMs?: number | undefined;
 }
 
+/** The time in which a person uses the console without signing in again. */
+export interface Session {
+  /** The tenant. */
+  readonly tenantId: string;
+  /** `session:` and the SHA-256 of the cookie in hexadecimal. */
+  readonly id: string;
+  /** Always 1. */
+  readonly version: number;
+  /** What the person signed in with, whose rights the session has. */
+  readonly credential: {
+    /** An API key, or a user by the identity provider. */
+    readonly kind: "key" | "user";
+    /** The id of the key or user. */
+    readonly id: string;
+  };
+  /** When it began. */
+  readonly createdAtMs: number;
+  /** When it ends at the latest. */
+  readonly endsAtMs: number;
+}
+
 /** What a worker logs in with. */
 export interface WorkerCredential {
   /** The tenant. */
