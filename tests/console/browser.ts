@@ -204,11 +204,10 @@ export class Browser implements AsyncDisposable {
     await this.send("Input.insertText", { text });
   }
 
-  /** A picture of the whole page, as PNG. */
+  /** A picture of what the window shows, as PNG. */
   async picture(): Promise<Uint8Array> {
     const { data } = await this.send("Page.captureScreenshot", {
       format: "png",
-      captureBeyondViewport: true,
     });
     return Uint8Array.fromBase64(data as string);
   }

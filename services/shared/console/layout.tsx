@@ -137,7 +137,7 @@ function Header({ page }: { readonly page: ConsolePage }): VNode {
         <svg width="16" height="16" viewBox="0 0 16 16" aria-hidden="true">
           <path d="M1 2h14v3H1zM1 6.5h10v3H1zM1 11h14v3H1z" />
         </svg>
-        <span>Tercet</span>
+        <span class="owner">Tercet</span>
         {service}
       </a>
       {place === undefined ? null : <span class="place">{place}</span>}

@@ -128,7 +128,17 @@ export function Code(
 ): VNode {
   return (
     <div class="code">
-      <div class="name" id={`${id}-name`}>{name}</div>
+      <div class="row">
+        <span class="name" id={`${id}-name`}>{name}</span>
+        <button
+          type="button"
+          class="plain"
+          data-copy={id}
+          aria-label={`Copy ${name}`}
+        >
+          Copy
+        </button>
+      </div>
       <pre
         id={id}
         tabIndex={0}
@@ -136,14 +146,6 @@ export function Code(
         aria-labelledby={`${id}-name`}
         class={wraps ? "wrap" : undefined}
       >{text}</pre>
-      <button
-        type="button"
-        class="plain"
-        data-copy={id}
-        aria-label={`Copy ${name}`}
-      >
-        Copy
-      </button>
     </div>
   );
 }

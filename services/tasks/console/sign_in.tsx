@@ -7,9 +7,9 @@
 import type { VNode } from "preact";
 import { TextField } from "../../shared/console/form.tsx";
 import { readSessionCookie, sessionCookie } from "../access/session_cookie.ts";
-import { SESSION_MS } from "../engine/sessions.ts";
 import type { Answer } from "../http/answer.ts";
-import { getTenant } from "../http/call.ts";
+import type { Session } from "../domain/records.ts";
+import { getLimits, getTenant } from "../http/call.ts";
 import {
   type AnswerOptions,
   FOREIGN_FORM,
@@ -56,14 +56,25 @@ export async function answerSignIn(
       : "Cannot sign in: this is not an API key, which begins with dk_";
     return await show(page, { ...signInPage(page, fault), status: 401 });
   }
-  const token = await options.sessions.open(tenantId, {
-    kind: "key",
-    id: outcome.caller.keyId,
-  });
   return redirect(
     next,
-    sessionCookie(token, { scheme: schemeOf(call), maxAgeMs: SESSION_MS }),
+    await openSession(call, options, {
+      kind: "key",
+      id: outcome.caller.keyId,
+    }),
   );
+}
+
+/** Opens a session and returns the header that tells the browser. */
+async function openSession(
+  call: PageRequest,
+  { sessions }: Pick<ConsoleParts, "sessions">,
+  credential: Session["credential"],
+): Promise<string> {
+  const { sessionMs: lengthMs } = getLimits(call);
+  const { id } = getTenant(call);
+  const token = await sessions.open(id, { credential, lengthMs });
+  return sessionCookie(token, { scheme: schemeOf(call), maxAgeMs: lengthMs });
 }
 
 /** Ends the session. */

@@ -5,11 +5,16 @@
  */
 
 import type { VNode } from "preact";
-import { Time } from "../../shared/console/parts.tsx";
+import { Note, Time } from "../../shared/console/parts.tsx";
 import { Table } from "../../shared/console/table.tsx";
 import type { TaskStatus } from "../domain/task.ts";
 import type { ShownList } from "./page.ts";
-import { type ShownError, StatusBadge } from "./task_parts.tsx";
+import {
+  type ShownActor,
+  type ShownError,
+  type ShownTask,
+  StatusBadge,
+} from "./task_parts.tsx";
 
 /** A history record as the API shows it. */
 export interface ShownRecord {
@@ -17,7 +22,7 @@ export interface ShownRecord {
   readonly at: string;
   readonly type: string;
   readonly status: TaskStatus;
-  readonly actor: { readonly type: string; readonly id: string };
+  readonly actor: ShownActor;
   readonly instance?: string;
   readonly message?: string;
   readonly error?: ShownError;
@@ -30,13 +35,66 @@ export interface ShownRecord {
   readonly hash: string;
 }
 
+/** The outcome of checking a history, as the API shows it. */
+export interface ShownCheck {
+  readonly is_whole: boolean;
+  readonly records: number;
+  readonly reason: string | null;
+}
+
+/** The longest history that a page checks without being asked. */
+export const CHECKED_AT_ONCE = 500;
+
+function Check(
+  { check, base, task, records }: {
+    readonly check: ShownCheck | undefined;
+    readonly base: string;
+    readonly task: Pick<ShownTask, "id">;
+    readonly records: number;
+  },
+): VNode {
+  if (check === undefined) {
+    return (
+      <p>
+        <a href={`${base}/tasks/${task.id}?check=true#history`}>
+          {`Check the chain of all ${records} records`}
+        </a>
+      </p>
+    );
+  }
+  return check.is_whole
+    ? (
+      <p class="good">
+        {`The chain is whole: ${check.records} records, each with the hash of ` +
+          "the one before."}
+      </p>
+    )
+    : (
+      <Note tone="bad">
+        <p>{`The history does not fit together. ${check.reason}.`}</p>
+      </Note>
+    );
+}
+
 /** Shows the newest records of a history. */
 export function TaskHistory(
-  { list: { data, next } }: { readonly list: ShownList<ShownRecord> },
+  { task, base, check, list: { data, next } }: {
+    readonly task: Pick<ShownTask, "id" | "worker" | "worker_id">;
+    readonly base: string;
+    /** Whether its chain is whole; absent when it was not checked. */
+    readonly check: ShownCheck | undefined;
+    readonly list: ShownList<ShownRecord>;
+  },
 ): VNode {
   return (
     <section aria-labelledby="history">
       <h2 id="history">History</h2>
+      <Check
+        check={check}
+        base={base}
+        task={task}
+        records={data[0]?.seq ?? 0}
+      />
       <Table
         label="History, the newest first"
         rows={data}
@@ -48,8 +106,8 @@ export function TaskHistory(
             name: "Status after",
             cell: ({ status }) => <StatusBadge status={status} />,
           },
-          { name: "By", cell: ({ actor }) => `${actor.type} ${actor.id}` },
-          { name: "Details", cell: (record) => <Details record={record} /> },
+          { name: "By", cell: ({ actor }) => actorName(actor, task) },
+          { name: "Details", cell: details },
         ]}
       />
       {next === null
@@ -59,20 +117,26 @@ export function TaskHistory(
   );
 }
 
-function Details({ record }: { readonly record: ShownRecord }): VNode {
-  const { message, error, changes = [], instance } = record;
-  return (
-    <span>
-      {[
-        message,
-        error && `${error.code}: ${error.message}`,
-        ...changes.map(({ field, from, to }) =>
-          from === undefined && to === undefined
-            ? field
-            : `${field}: ${JSON.stringify(from)} → ${JSON.stringify(to)}`
-        ),
-        instance && `at ${instance}`,
-      ].filter((text) => text !== undefined && text !== "").join("; ")}
-    </span>
-  );
+/** Who did something, by name where the task tells it. */
+export function actorName(
+  { type, id }: ShownActor,
+  task: Pick<ShownTask, "worker" | "worker_id">,
+): string {
+  if (type === "system") return "the service";
+  return `${type} ${id === task.worker_id ? task.worker : id}`;
+}
+
+function details(
+  { message, error, changes = [], instance }: ShownRecord,
+): string {
+  return [
+    message,
+    error && `${error.code}: ${error.message}`,
+    ...changes.map(({ field, from, to }) =>
+      from === undefined && to === undefined
+        ? field
+        : `${field}: ${JSON.stringify(from)} → ${JSON.stringify(to)}`
+    ),
+    instance && `at ${instance}`,
+  ].filter((text) => text !== undefined && text !== "").join("; ");
 }

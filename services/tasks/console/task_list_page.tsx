@@ -303,7 +303,11 @@ function columnsOf(
       cell: ({ created_at: at }) => <Time at={at} nowMs={nowMs} />,
       ...sorting("created_at"),
     },
-    { name: "Attempts", cell: ({ executions }) => executions, isNumber: true },
+    {
+      name: "Attempts",
+      cell: ({ executions }) => executions || null,
+      isNumber: true,
+    },
     {
       name: "Last error",
       cell: ({ error }) =>

@@ -24,7 +24,13 @@ import {
   withQuery,
 } from "./page.ts";
 import { TaskActions } from "./task_actions.tsx";
-import { type ShownRecord, TaskHistory } from "./task_history_part.tsx";
+import {
+  actorName,
+  CHECKED_AT_ONCE,
+  type ShownCheck,
+  type ShownRecord,
+  TaskHistory,
+} from "./task_history_part.tsx";
 import {
   prettyJson,
   type ShownError,
@@ -65,6 +71,12 @@ export async function taskPage(page: PageCall): Promise<PageAnswer> {
     one !== undefined
   );
   if (gone !== undefined) return gone;
+  const records = history.body as ShownList<ShownRecord>;
+  const isChecked = page.query.has("check") ||
+    (records.data[0]?.seq ?? 0) <= CHECKED_AT_ONCE;
+  const check = isChecked
+    ? await page.ask({ path: `${path}/history/check` })
+    : undefined;
   return {
     kind: "page",
     title: `${task.worker} · ${task.job}`,
@@ -87,7 +99,12 @@ export async function taskPage(page: PageCall): Promise<PageAnswer> {
           <Facts task={task} page={page} />
           <Payloads task={task} />
         </div>
-        <TaskHistory list={history.body as ShownList<ShownRecord>} />
+        <TaskHistory
+          task={task}
+          base={page.base}
+          list={records}
+          check={check?.status === 200 ? check.body as ShownCheck : undefined}
+        />
       </Live>
     ),
   };
@@ -251,7 +268,7 @@ function Facts(
             parent === undefined ? null : <TaskLink base={base} id={parent} />,
           ],
           ["Created", <Time at={task.created_at} />],
-          ["Created by", `${task.created_by.type} ${task.created_by.id}`],
+          ["Created by", actorName(task.created_by, task)],
           [
             "Ended",
             task.finished_at === null ? null : <Time at={task.finished_at} />,

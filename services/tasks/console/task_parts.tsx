@@ -18,6 +18,12 @@ export interface ShownError {
   readonly at: string;
 }
 
+/** Who did something. */
+export interface ShownActor {
+  readonly type: string;
+  readonly id: string;
+}
+
 /** A task, with the fields that pages show. */
 export interface ShownTask {
   readonly id: string;
@@ -56,7 +62,7 @@ export interface ShownTask {
     readonly instance: string | null;
     readonly progress: unknown;
   } | null;
-  readonly created_by: { readonly type: string; readonly id: string };
+  readonly created_by: ShownActor;
   readonly created_at: string;
   readonly updated_at: string;
   readonly started_at: string | null;

@@ -200,6 +200,8 @@ export interface PlanLimits {
   readonly retentionMs: number | null;
   /** How long entries of the audit log are kept, in milliseconds. */
   readonly auditRetentionMs: number | null;
+  /** How long a session at the console lasts, in milliseconds. */
+  readonly sessionMs: number;
   /**
    * Records kept of a task's history, at least
    * {@linkcode MIN_HISTORY_PER_TASK}; older ones are folded away.
@@ -259,6 +261,7 @@ export const UNLIMITED_PLAN: Plan = {
     concurrency: null,
     retentionMs: 30 * DAY_MS,
     auditRetentionMs: 400 * DAY_MS,
+    sessionMs: DAY_MS / 2,
     historyPerTask: 10_000,
   },
   features: [],

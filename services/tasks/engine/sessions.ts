@@ -13,9 +13,6 @@ import type { Store, Write } from "../store/store.ts";
 import { auditWrite } from "./record_writes.ts";
 import { type Repositories, SESSIONS_PARENT } from "./repositories.ts";
 
-/** How long a session lasts, in milliseconds. */
-export const SESSION_MS = 43_200_000;
-
 /** Most sessions of a tenant; one more ends the oldest. */
 const MAX_SESSIONS = 500;
 
@@ -46,7 +43,12 @@ export class Sessions {
    */
   async open(
     tenantId: string,
-    credential: Session["credential"],
+    { credential, lengthMs }: {
+      /** What the person has signed in with. */
+      readonly credential: Session["credential"];
+      /** How long the session lasts, in milliseconds. */
+      readonly lengthMs: number;
+    },
   ): Promise<string> {
     const { repositories: { sessions }, store, clock } = this.#options;
     const nowMs = clock.nowMs();
@@ -57,7 +59,7 @@ export class Sessions {
       version: 1,
       credential,
       createdAtMs: nowMs,
-      endsAtMs: nowMs + SESSION_MS,
+      endsAtMs: nowMs + lengthMs,
     };
     const others = await sessions.all(tenantId, SESSIONS_PARENT);
     const live = others.filter(({ endsAtMs }) => endsAtMs > nowMs)
