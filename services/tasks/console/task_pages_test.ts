@@ -181,7 +181,7 @@ Deno.test("each action of a task's page does what the API does, and says so", as
   assertEquals(refused.status, 409);
   const removed = await browser.send(`/tasks/${id}`, { action: "remove" });
   assertEquals(removed.location, "/console/tasks?done=remove");
-  assertEquals(await statusOf(browser, id), undefined);
+  assertEquals(await statusOf(browser, id), 404);
   for (const action of ["", "remove/../..", "history/check", "explode"]) {
     const wrong = await browser.send(`/tasks/${id}`, { action });
     assert(wrong.status >= 400, action);
