@@ -36,6 +36,7 @@ export interface ConsoleLink {
 export const CONSOLE_LINKS: readonly ConsoleLink[] = [
   { path: "", text: "Overview", scope: "tasks:read" },
   { path: "/tasks", text: "Tasks", scope: "tasks:read" },
+  { path: "/schedules", text: "Schedules", scope: "tasks:read" },
 ];
 
 /** All pages for people who have signed in. */
@@ -74,5 +75,41 @@ export const CONSOLE_PAGES: readonly ConsolePlace[] = [
     method: "POST",
     path: "/tasks/:id",
     load: async () => (await import("./task_actions.tsx")).actOnTask,
+  },
+  {
+    method: "GET",
+    path: "/tasks/new",
+    load: async () => (await import("./task_form_page.tsx")).newTaskPage,
+  },
+  {
+    method: "POST",
+    path: "/tasks/new",
+    load: async () => (await import("./task_form_page.tsx")).createTask,
+  },
+  {
+    method: "GET",
+    path: "/tasks/:id/edit",
+    load: async () => (await import("./task_form_page.tsx")).editTaskPage,
+  },
+  {
+    method: "POST",
+    path: "/tasks/:id/edit",
+    load: async () => (await import("./task_form_page.tsx")).changeTask,
+  },
+  {
+    method: "GET",
+    path: "/schedules",
+    load: async () =>
+      (await import("./schedule_list_page.tsx")).scheduleListPage,
+  },
+  {
+    method: "GET",
+    path: "/schedules/:id",
+    load: async () => (await import("./schedule_page.tsx")).schedulePage,
+  },
+  {
+    method: "POST",
+    path: "/schedules/:id",
+    load: async () => (await import("./schedule_page.tsx")).actOnSchedule,
   },
 ];

@@ -15,6 +15,9 @@ const TEXTS: Readonly<Record<string, string>> = {
   pause: "The task is paused.",
   resume: "The task goes on.",
   remove: "The task and its history are removed.",
+  skip: "The schedule leaves out that day.",
+  created: "It is created.",
+  saved: "The changes are saved.",
   bulk:
     "{changed} changed, {unchanged} needed no change, {failed} could not be " +
     "changed.",
