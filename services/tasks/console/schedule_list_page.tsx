@@ -8,8 +8,8 @@ import type { VNode } from "preact";
 import { ChoiceField, TextField } from "../../shared/console/form.tsx";
 import { Badge, Empty, Live, Time } from "../../shared/console/parts.tsx";
 import { type Column, Pager, Table } from "../../shared/console/table.tsx";
-import { getScopes } from "../access/caller.ts";
 import {
+  may,
   type PageAnswer,
   type PageCall,
   refusalOf,
@@ -44,7 +44,7 @@ interface Row {
 
 /** Shows a page of the list. */
 export async function scheduleListPage(page: PageCall): Promise<PageAnswer> {
-  const { base, query, caller } = page;
+  const { base, query } = page;
   const worker = query.get("worker")?.trim() ?? "";
   const status = query.get("status") ?? "";
   const cursor = query.get("cursor") ?? "";
@@ -67,7 +67,7 @@ export async function scheduleListPage(page: PageCall): Promise<PageAnswer> {
   const { data, next } = answer.body as ShownList<ShownTask>;
   const rows = await Promise.all(data.map((task) => rowOf(page, task)));
   const path = `${base}/schedules`;
-  const isWriter = caller !== undefined && getScopes(caller).has("tasks:write");
+  const isWriter = may(page, "tasks:write");
   return {
     kind: "page",
     title: "Schedules",

@@ -16,8 +16,8 @@ import {
   Time,
 } from "../../shared/console/parts.tsx";
 import { Table } from "../../shared/console/table.tsx";
-import { getScopes } from "../access/caller.ts";
 import {
+  may,
   type PageAnswer,
   type PageCall,
   refusalOf,
@@ -41,7 +41,7 @@ const ATTEMPTS = 10;
 
 /** Shows a schedule. */
 export async function schedulePage(page: PageCall): Promise<PageAnswer> {
-  const { base, params, nowMs, caller } = page;
+  const { base, params, nowMs } = page;
   const path = `/v1/tasks/${encodeURIComponent(params.id ?? "")}`;
   const answer = await page.ask({ path });
   const refusal = refusalOf(answer);
@@ -59,7 +59,7 @@ export async function schedulePage(page: PageCall): Promise<PageAnswer> {
     }),
   ]);
   const slip = slipOf(task, nowMs);
-  const isWriter = caller !== undefined && getScopes(caller).has("tasks:write");
+  const isWriter = may(page, "tasks:write");
   const { data = [] } = attempts.body as Partial<ShownList<ShownAttempt>>;
   return {
     kind: "page",
