@@ -37,6 +37,7 @@ export const CONSOLE_LINKS: readonly ConsoleLink[] = [
   { path: "", text: "Overview", scope: "tasks:read" },
   { path: "/tasks", text: "Tasks", scope: "tasks:read" },
   { path: "/schedules", text: "Schedules", scope: "tasks:read" },
+  { path: "/workers", text: "Workers", scope: "workers:read" },
 ];
 
 /** All pages for people who have signed in. */
@@ -111,5 +112,55 @@ export const CONSOLE_PAGES: readonly ConsolePlace[] = [
     method: "POST",
     path: "/schedules/:id",
     load: async () => (await import("./schedule_page.tsx")).actOnSchedule,
+  },
+  {
+    method: "GET",
+    path: "/workers",
+    load: async () => (await import("./worker_list_page.tsx")).workerListPage,
+  },
+  {
+    method: "GET",
+    path: "/workers/new",
+    load: async () => (await import("./worker_form_page.tsx")).newWorkerPage,
+  },
+  {
+    method: "POST",
+    path: "/workers/new",
+    load: async () => (await import("./worker_form_page.tsx")).createWorker,
+  },
+  {
+    method: "GET",
+    path: "/workers/:id",
+    load: async () => (await import("./worker_page.tsx")).workerPage,
+  },
+  {
+    method: "POST",
+    path: "/workers/:id",
+    load: async () => (await import("./worker_page.tsx")).actOnWorker,
+  },
+  {
+    method: "GET",
+    path: "/workers/:id/edit",
+    load: async () => (await import("./worker_form_page.tsx")).editWorkerPage,
+  },
+  {
+    method: "POST",
+    path: "/workers/:id/edit",
+    load: async () => (await import("./worker_form_page.tsx")).changeWorker,
+  },
+  {
+    method: "POST",
+    path: "/workers/:id/secrets",
+    load: async () => (await import("./worker_secrets.tsx")).changeSecrets,
+  },
+  {
+    method: "GET",
+    path: "/workers/:id/test",
+    load: async () => (await import("./worker_test_page.tsx")).workerTestPage,
+  },
+  {
+    method: "POST",
+    path: "/workers/:id/test",
+    load: async () => (await import("./worker_test_page.tsx")).testWorker,
   },
 ];

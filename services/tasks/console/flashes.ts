@@ -17,6 +17,9 @@ const TEXTS: Readonly<Record<string, string>> = {
   remove: "The task and its history are removed.",
   skip: "The schedule leaves out that day.",
   created: "It is created.",
+  removed: "It is removed.",
+  worker_pause: "The worker is paused: it is given nothing.",
+  worker_resume: "The worker goes on.",
   saved: "The changes are saved.",
   bulk:
     "{changed} changed, {unchanged} needed no change, {failed} could not be " +
