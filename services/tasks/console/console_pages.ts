@@ -38,6 +38,10 @@ export const CONSOLE_LINKS: readonly ConsoleLink[] = [
   { path: "/tasks", text: "Tasks", scope: "tasks:read" },
   { path: "/schedules", text: "Schedules", scope: "tasks:read" },
   { path: "/workers", text: "Workers", scope: "workers:read" },
+  { path: "/users", text: "Users", scope: "users:read" },
+  { path: "/keys", text: "Keys", scope: "keys:read" },
+  { path: "/usage", text: "Usage", scope: "account:read" },
+  { path: "/audit", text: "Audit log", scope: "audit:read" },
 ];
 
 /** All pages for people who have signed in. */
@@ -162,5 +166,55 @@ export const CONSOLE_PAGES: readonly ConsolePlace[] = [
     method: "POST",
     path: "/workers/:id/test",
     load: async () => (await import("./worker_test_page.tsx")).testWorker,
+  },
+  {
+    method: "GET",
+    path: "/users",
+    load: async () => (await import("./user_pages.tsx")).userListPage,
+  },
+  {
+    method: "POST",
+    path: "/users",
+    load: async () => (await import("./user_pages.tsx")).addUser,
+  },
+  {
+    method: "GET",
+    path: "/users/:id",
+    load: async () => (await import("./user_pages.tsx")).userPage,
+  },
+  {
+    method: "POST",
+    path: "/users/:id",
+    load: async () => (await import("./user_pages.tsx")).changeUser,
+  },
+  {
+    method: "GET",
+    path: "/keys",
+    load: async () => (await import("./key_page.tsx")).keyListPage,
+  },
+  {
+    method: "POST",
+    path: "/keys",
+    load: async () => (await import("./key_page.tsx")).makeKey,
+  },
+  {
+    method: "POST",
+    path: "/keys/:id",
+    load: async () => (await import("./key_page.tsx")).actOnKey,
+  },
+  {
+    method: "GET",
+    path: "/usage",
+    load: async () => (await import("./usage_page.tsx")).usagePage,
+  },
+  {
+    method: "POST",
+    path: "/usage",
+    load: async () => (await import("./usage_page.tsx")).changeTenant,
+  },
+  {
+    method: "GET",
+    path: "/audit",
+    load: async () => (await import("./audit_page.tsx")).auditPage,
   },
 ];

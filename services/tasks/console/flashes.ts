@@ -18,6 +18,7 @@ const TEXTS: Readonly<Record<string, string>> = {
   skip: "The schedule leaves out that day.",
   created: "It is created.",
   removed: "It is removed.",
+  revoked: "The key is revoked: it no longer works.",
   worker_pause: "The worker is paused: it is given nothing.",
   worker_resume: "The worker goes on.",
   saved: "The changes are saved.",

@@ -25,7 +25,8 @@ import { type PageAnswer, type PageCall, refusalOf } from "./page.ts";
 import { fieldsOf } from "./task_form.tsx";
 import { prettyJson } from "./task_parts.tsx";
 import { workerPath } from "./worker_page.tsx";
-import { shownOncePage, type ShownWorker } from "./worker_parts.tsx";
+import { shownOncePage } from "./shown_once.tsx";
+import type { ShownWorker } from "./worker_parts.tsx";
 
 const FIELDS: readonly string[] = [
   ...["name", "url", "method", "headers", "jobs", "concurrency", "limits"],

@@ -18,7 +18,8 @@ import {
   refusalOf,
   type ShownList,
 } from "./page.ts";
-import { shownOncePage, type ShownWorker } from "./worker_parts.tsx";
+import { shownOncePage } from "./shown_once.tsx";
+import type { ShownWorker } from "./worker_parts.tsx";
 
 /** A secret as the API shows it: what it is, and never its value. */
 export type ShownSecret =
