@@ -190,5 +190,8 @@ document.addEventListener("change", ({ target }) => {
     }
   }
 });
+// On a phone the pages are one long row.
+document.querySelector(".pages [aria-current]")
+  ?.scrollIntoView({ block: "nearest", inline: "center" });
 showTimes(document);
 goLive();

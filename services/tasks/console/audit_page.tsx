@@ -91,7 +91,8 @@ function Actor(
 ): VNode {
   return (
     <span>
-      {type} {type === "user"
+      {type === "key" ? "" : `${type} `}
+      {type === "user"
         ? <a class="mono" href={`${base}/users/${id}`}>{id}</a>
         : <span class="mono">{id}</span>}
     </span>

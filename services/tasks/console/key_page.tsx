@@ -14,7 +14,7 @@ import {
 import { CsrfField } from "../../shared/console/layout.tsx";
 import { Time } from "../../shared/console/parts.tsx";
 import { type Column, Pager, Table } from "../../shared/console/table.tsx";
-import { getScopes } from "../access/caller.ts";
+import { getScopes, seesPayloads } from "../access/caller.ts";
 import { ROLES, SCOPES } from "../access/scope.ts";
 import {
   FaultsNote,
@@ -208,8 +208,8 @@ function KeyActions(
   const called = name === "" ? id : name;
   return (
     <details>
-      <summary aria-label={`Replace or revoke ${called}`}>
-        Replace, revoke
+      <summary>
+        Replace, revoke<span class="hidden">{` ${called}`}</span>
       </summary>
       <form method="post" action={`${base}/keys/${id}`}>
         <CsrfField csrf={csrf} />
@@ -307,7 +307,9 @@ function NewKey(
         <CheckField
           name="payloads"
           label="Sees the data and results of tasks"
-          isChecked={form.get("payloads") === "true"}
+          isChecked={form.size > 0
+            ? form.get("payloads") === "true"
+            : caller !== undefined && seesPayloads(caller)}
         />
         <button type="submit" class="primary">Make</button>
       </form>

@@ -136,9 +136,8 @@ function SkipButton(
         name="action"
         value="skip"
         data-confirm={`Leave out all runs of ${day}?`}
-        aria-label={`Skip ${day}`}
       >
-        Skip the day
+        Skip the day<span class="hidden">{` ${day}`}</span>
       </button>
     </form>
   );

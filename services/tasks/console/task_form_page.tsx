@@ -81,7 +81,10 @@ export async function createTask(page: PageCall): Promise<PageAnswer> {
     method: "POST",
     path: "/v1/tasks",
     // A key that a live task has is told, and that task is left alone.
-    body: { ...withoutNulls(read.body), on_conflict: "reject" },
+    body: {
+      ...withoutNulls(read.body),
+      ...(read.body.key === null ? {} : { on_conflict: "reject" }),
+    },
   });
   const faults = formFaults(answer, TASK_FORM_FIELDS);
   if (faults !== undefined) {

@@ -105,47 +105,49 @@ async function showList(
     status: faults === NO_FAULTS ? 200 : 422,
     content: (
       <>
-        {data.length === 0
-          ? (
-            <p class="dim">
-              There are no users: the tenant is used with keys alone.
-            </p>
-          )
-          : (
-            <Live id="users">
-              <Table
-                label="Users"
-                rows={data}
-                columns={[
-                  {
-                    name: "Email",
-                    cell: ({ id, email }) => (
-                      <a href={`${path}/${id}`}>{email}</a>
-                    ),
-                  },
-                  { name: "Name", cell: ({ name }) => name },
-                  { name: "Role", cell: ({ role }) => role },
-                  {
-                    name: "Status",
-                    cell: ({ status }) => <UserBadge status={status} />,
-                  },
-                  {
-                    name: "Last seen",
-                    cell: ({ last_seen_at: at }) =>
-                      at === null
-                        ? <span class="dim">never</span>
-                        : <Time at={at} nowMs={nowMs} />,
-                  },
-                ]}
-              />
-              <Pager
-                first={cursor === "" ? undefined : path}
-                next={next === null
-                  ? undefined
-                  : withQuery(path, { cursor: next })}
-              />
-            </Live>
-          )}
+        <section>
+          {data.length === 0
+            ? (
+              <p class="dim">
+                There are no users: the tenant is used with keys alone.
+              </p>
+            )
+            : (
+              <Live id="users">
+                <Table
+                  label="Users"
+                  rows={data}
+                  columns={[
+                    {
+                      name: "Email",
+                      cell: ({ id, email }) => (
+                        <a href={`${path}/${id}`}>{email}</a>
+                      ),
+                    },
+                    { name: "Name", cell: ({ name }) => name },
+                    { name: "Role", cell: ({ role }) => role },
+                    {
+                      name: "Status",
+                      cell: ({ status }) => <UserBadge status={status} />,
+                    },
+                    {
+                      name: "Last seen",
+                      cell: ({ last_seen_at: at }) =>
+                        at === null
+                          ? <span class="dim">never</span>
+                          : <Time at={at} nowMs={nowMs} />,
+                    },
+                  ]}
+                />
+                <Pager
+                  first={cursor === "" ? undefined : path}
+                  next={next === null
+                    ? undefined
+                    : withQuery(path, { cursor: next })}
+                />
+              </Live>
+            )}
+        </section>
         {may(page, "users:write")
           ? <NewUser page={page} values={values} faults={faults} />
           : null}

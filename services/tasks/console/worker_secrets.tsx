@@ -160,9 +160,9 @@ function RemoveButton(
         data-confirm={secret.type === "value"
           ? `Remove ${name}? Calls that need it fail.`
           : `Revoke ${name}? Who uses it is refused at once.`}
-        aria-label={`Remove ${name}`}
       >
         {secret.type === "value" ? "Remove" : "Revoke"}
+        <span class="hidden">{` ${name}`}</span>
       </button>
     </form>
   );
