@@ -230,6 +230,9 @@ async function isLive(browser: Browser, bench: Bench): Promise<void> {
   const rows = () =>
     browser.evaluate('document.querySelectorAll("tbody tr").length');
   const before = await rows() as number;
+  await browser.press("j");
+  const focus = () => browser.evaluate("document.activeElement.textContent");
+  const focused = await focus();
   await bench.client.expect(201, ["POST", "/api/v1/tasks", {
     worker: "mailer",
     date: "2098-01-01T00:00:00Z",
@@ -242,6 +245,7 @@ async function isLive(browser: Browser, bench: Bench): Promise<void> {
     what: "the new task is in the list",
     intervalMs: 100,
   });
+  assertEquals(await focus(), focused);
 }
 
 async function times(browser: Browser, bench: Bench): Promise<void> {

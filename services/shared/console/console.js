@@ -126,14 +126,24 @@ async function refresh() {
       one.open = region.querySelectorAll("details")[index]?.open ?? one.open
     );
     showTimes(next);
-    if (next.innerHTML !== region.innerHTML) region.replaceWith(next);
+    if (next.innerHTML === region.innerHTML) continue;
+    const link = region.contains(document.activeElement)
+      ? document.activeElement.getAttribute("href")
+      : null;
+    region.replaceWith(next);
+    [...next.querySelectorAll("a")]
+      .find((one) => one.getAttribute("href") === link)?.focus();
   }
 }
 
-/** A region in which the reader types, picks or walks by keys stays as it is. */
+/** A region in which the reader types, picks or selects text stays as it is. */
 function isInUse(region) {
-  return region.contains(document.activeElement) ||
-    region.querySelector("input:checked, dialog") !== null;
+  const { activeElement: focused } = document;
+  const selection = getSelection();
+  return region.contains(focused) && !focused.matches("a") ||
+    region.querySelector("input:checked") !== null ||
+    document.querySelector("dialog") !== null ||
+    !selection.isCollapsed && region.contains(selection.anchorNode);
 }
 
 function goLive() {
