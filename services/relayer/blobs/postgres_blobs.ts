@@ -31,7 +31,10 @@ import {
 
 /** Options of {@linkcode PostgresBlobs}. */
 interface PostgresBlobsOptions {
-  /** Connections whose search path is the schema; its opener closes them. */
+  /**
+   * Connections whose search path is the schema; its opener closes them.
+   * Statements by themselves only read.
+   */
   readonly pool: Pool;
   /** Bounds the log. */
   readonly clock: Clock;
@@ -72,7 +75,7 @@ const PARALLEL_READS = 4;
 /** Parts of a long blob that one statement reads. */
 const PARTS_AT_ONCE = 4;
 /**
- * Long blobs that are written or read at a time: fewer than there are
+ * Long blobs that are written, and that are read, at a time: fewer than there are
  * connections, so that others need not wait for them.
  */
 const PARALLEL_LONG = 1;
@@ -110,7 +113,8 @@ export class PostgresBlobs implements BlobStore {
   readonly #calls: BlobCalls;
   readonly #puts: GatheredCalls<BlobBytes, void>;
   readonly #gets: GatheredCalls<Uint8Array, FoundBlob | undefined>;
-  readonly #long = new Semaphore(PARALLEL_LONG);
+  readonly #longPuts = new Semaphore(PARALLEL_LONG);
+  readonly #longGets = new Semaphore(PARALLEL_LONG);
 
   /** A store that is not started. */
   constructor(options: PostgresBlobsOptions) {
@@ -163,7 +167,7 @@ export class PostgresBlobs implements BlobStore {
       await this.#calls.track(
         bytes.length <= PART_BYTES
           ? this.#puts.call({ name, bytes })
-          : this.#long.run(() => this.#putLong({ name, bytes }, options), {
+          : this.#longPuts.run(() => this.#putLong({ name, bytes }, options), {
             signal,
           }),
       );
@@ -289,9 +293,10 @@ export class PostgresBlobs implements BlobStore {
     if (found === undefined) return undefined;
     const { parts, bytes } = found;
     if (bytes !== null) return bytes;
-    return await this.#long.run(() => this.#getLong(name, { parts, signal }), {
-      signal,
-    });
+    return await this.#longGets.run(
+      () => this.#getLong(name, { parts, signal }),
+      { signal },
+    );
   }
 
   async #getLong(

@@ -14,7 +14,7 @@ import {
   type OpenFailure,
   type RelayerVault,
 } from "../vault/vault.ts";
-import type { Look } from "./owner_index.ts";
+import type { Look } from "./owner_follower.ts";
 import type {
   OrderedHit,
   RecalledMemory,

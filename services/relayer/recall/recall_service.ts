@@ -19,7 +19,8 @@ import {
   type Progress,
 } from "./hit_reader.ts";
 import type { FusedQuery, IndexHit, IndexQuery } from "./memory_index.ts";
-import type { Look, SearchOptions } from "./owner_index.ts";
+import type { Look } from "./owner_follower.ts";
+import type { SearchOptions } from "./owner_index.ts";
 import { QueryEmbedding } from "./query_embedding.ts";
 import {
   candidateCount,

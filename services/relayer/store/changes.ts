@@ -153,7 +153,10 @@ interface JobPatch {
   readonly status?: JobRow["status"];
   /** How many attempts have begun. */
   readonly attempts?: number;
-  /** When the next attempt may begin, in milliseconds since the epoch. */
+  /**
+   * When the next attempt may begin, in milliseconds since the epoch; of a
+   * deleted job, when its blob is removed once more.
+   */
   readonly nextAttemptAtMs?: number;
   /** The id of its blob, once the blob is stored or about to be. */
   readonly blobId?: string | undefined;

@@ -142,6 +142,11 @@ export const STATUSES: readonly JobStatus[] = [
 /** The first status number of finished jobs; lower ones are unfinished. */
 export const FIRST_FINISHED = 3;
 
+/** What is true of deleted jobs alone, in SQL: they failed without a payload. */
+export const IS_DELETED = `status = ${
+  STATUSES.indexOf("failed")
+} AND payload_bytes = 0`;
+
 /** A job without its payload, which is in a table of its own. */
 export interface StoredJob
   extends Omit<JobRow, "payload" | "status" | "leasedBy" | "leasedUntilMs"> {

@@ -212,6 +212,13 @@ export interface RelayerStore extends InstanceStore<Notice> {
    */
   nextJobMs(): Promise<number | undefined>;
   /**
+   * Jobs that were deleted, at most `limit`, and whose `nextAttemptAtMs` is by
+   * now, the earliest first. A deleted job has failed, and has no payload.
+   */
+  deletedJobs(
+    query: { readonly nowMs: number; readonly limit: number },
+  ): Promise<readonly JobRow[]>;
+  /**
    * How many jobs of an owner are unfinished, and the bytes of their payloads.
    */
   openJobs(

@@ -105,12 +105,12 @@ async function vectorAnswer(
   const { blobLocks, catalog } = parts;
   const entry = isRecordId(id) ? await catalog.findEntry(owner, id) : undefined;
   if (entry?.sealedIndex === undefined) return NO_MEMORY;
+  const read = await readBlob(entry.blobId, { ...parts, signal });
+  if (read.kind === "refused") return read.answer;
   // Locked, so that a deletion comes before or after, not in between.
   return await blobLocks.run(entry.blobId, async () => {
     const current = await catalog.findEntry(owner, id);
     if (current?.blobId !== entry.blobId) return NO_MEMORY;
-    const read = await readBlob(entry.blobId, { ...parts, signal });
-    if (read.kind === "refused") return read.answer;
     await reindex(current, { parts, vector, sizeBytes: read.bytes.length });
     return {
       ...ok({ memory_id: id, blob_id: entry.blobId }),

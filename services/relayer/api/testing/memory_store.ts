@@ -214,6 +214,10 @@ export class MemoryStore implements RelayerStore {
     return unused();
   }
 
+  deletedJobs(): ReturnType<RelayerStore["deletedJobs"]> {
+    return unused();
+  }
+
   openJobs(): ReturnType<RelayerStore["openJobs"]> {
     return unused();
   }

@@ -35,6 +35,13 @@ interface CommitWriterOptions {
   readonly hasSessions: boolean;
   /** The time of rows, in milliseconds since the epoch. */
   readonly nowMs: () => number;
+  /**
+   * Throws where a group would wait for a standby in vain: it may have waited
+   * for the one before it.
+   *
+   * @default every group is written
+   */
+  readonly demandDurable?: (() => void) | undefined;
   /** Most changes that wait to be written. */
   readonly maxQueuedRows: number;
   /** Most bytes that wait to be written. */
@@ -77,7 +84,10 @@ export class CommitWriter {
     this.#queues = pools.map((pool) => {
       const applier = new GroupApplier(pool, { statements, hasSessions });
       return new CommitQueue<WaitingCommit>({
-        write: (group) => write(group, { applier, pool }),
+        write: async (group) => {
+          options.demandDurable?.();
+          return await write(group, { applier, pool });
+        },
         atEndOfTurn: (callback) => void setImmediate(callback),
         monotonicMs: () => performance.now(),
         maxGroupRows: MAX_GROUP_ROWS,
@@ -239,7 +249,7 @@ class CommitStatements implements GroupStatements<WaitingCommit> {
     const { owners } = toSteps(commits.flatMap(({ changes }) => changes));
     return owners.size === 0
       ? []
-      : [lockStatement(new Map([...owners.keys()].map((key) => [key, 0])))];
+      : [this.#lock(new Map([...owners.keys()].map((key) => [key, 0])))];
   }
 
   #statements(
@@ -247,9 +257,13 @@ class CommitStatements implements GroupStatements<WaitingCommit> {
     isBite = false,
   ): readonly Statement[] {
     return [
-      ...(owners.size === 0 ? [] : [lockStatement(owners)]),
+      ...(owners.size === 0 ? [] : [this.#lock(owners)]),
       ...steps.map((step) => this.#statement(step, isBite)),
     ];
+  }
+
+  #lock(owners: Steps["owners"]): Statement {
+    return lockStatement(owners, { nowMs: this.#nowMs() });
   }
 
   #statement(step: Step, isBite: boolean): Statement {

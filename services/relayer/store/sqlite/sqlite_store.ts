@@ -199,6 +199,10 @@ export class SqliteStore implements RelayerStore {
   readonly nextJobMs: RelayerStore["nextJobMs"] = () =>
     this.#read(({ jobs }) => jobs.nextMs());
 
+  /** Deleted jobs whose blobs are removed once more. */
+  readonly deletedJobs: RelayerStore["deletedJobs"] = (query) =>
+    this.#read(({ jobs }) => jobs.deleted(query));
+
   /**
    * How many jobs of an owner are unfinished, and the bytes of their payloads.
    */

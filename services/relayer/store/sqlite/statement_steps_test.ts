@@ -55,6 +55,8 @@ const CALLS: Readonly<Record<string, Call>> = {
       jobs: [{ owner: ALICE, id: "job 7" }],
       untilMs: 0,
     }),
+  "deleted jobs": ({ jobs }) =>
+    jobs.deleted({ nowMs: LEASES.nowMs, limit: LIMIT }),
   "the next job": ({ jobs }) => jobs.nextMs(),
   "open jobs": ({ jobs }) => jobs.open(ALICE),
   "a claim": ({ sides }) => sides.findClaim(ALICE, "key 7", 0),

@@ -1,10 +1,12 @@
 /**
  * Removes what has expired, folds the counts that were added, and proves them.
+ * No commit but that of the proof waits for the disk or a standby: what is lost
+ * is removed, or folded, again.
  *
  * @module
  */
 
-import type { Pool } from "../../../shared/postgres/pool.ts";
+import { type Pool, UNAWAITED } from "../../../shared/postgres/pool.ts";
 import type { AuditTrim } from "../queries.ts";
 
 /** The most rows that are folded in one transaction. */
@@ -50,7 +52,8 @@ export async function foldDeltas(pool: Pool): Promise<number> {
           `SELECT ctid FROM ${deltas} LIMIT $1::bigint ` +
           `FOR UPDATE SKIP LOCKED)) RETURNING ${key}, ${sum}), ` +
           `put AS (INSERT INTO ${sums} AS there(${key}, ${sum}) ` +
-          `SELECT ${key}, sum(${sum}) FROM taken GROUP BY ${key} ` +
+          `SELECT ${key}, sum(${sum}) FROM taken WHERE ${UNAWAITED} ` +
+          `GROUP BY ${key} ` +
           `ORDER BY ${key} ON CONFLICT (${key}) DO UPDATE ` +
           `SET ${sum} = there.${sum} + excluded.${sum}) ` +
           "SELECT count(*) AS taken FROM taken",
@@ -118,7 +121,7 @@ export async function sweepExpired(
     const { count } = await pool.query(
       `DELETE FROM ${table} WHERE ctid = ANY(ARRAY(SELECT ctid ` +
         `FROM ${table} WHERE expires_ms <= $1::bigint ORDER BY expires_ms ` +
-        "LIMIT $2::bigint FOR UPDATE SKIP LOCKED))",
+        `LIMIT $2::bigint FOR UPDATE SKIP LOCKED)) AND ${UNAWAITED}`,
       [nowMs, limit - removed],
     );
     removed += count ?? 0;
@@ -143,7 +146,7 @@ export async function trimAudit(
       "stays AS (SELECT coalesce(min(number) FILTER (WHERE " +
       "at_ms >= $2::bigint), max(number)) AS number FROM oldest) " +
       "DELETE FROM audit WHERE tenant = (SELECT tenant FROM of) AND " +
-      "number < (SELECT number FROM stays)",
+      `number < (SELECT number FROM stays) AND ${UNAWAITED}`,
     [tenantId, beforeMs, limit],
   );
   return removed.count ?? 0;
