@@ -6,6 +6,7 @@
 
 import type { Pool } from "../../../shared/postgres/pool.ts";
 import type { AuditTrim } from "../queries.ts";
+import { sweepEvents } from "./event_log.ts";
 
 /** The most rows that are folded in one transaction. */
 const MAX_FOLDED = 5_000;
@@ -107,7 +108,7 @@ export async function proveCounts(pool: Pool): Promise<number> {
 /** Tables of rows that expire. */
 const EXPIRING = ["idempotency", "starts", "inbox_refused"];
 
-/** Removes at most `limit` expired rows, and returns how many. */
+/** Removes at most `limit` expired rows and events, and returns how many. */
 export async function sweepExpired(
   pool: Pool,
   nowMs: number,
@@ -123,7 +124,7 @@ export async function sweepExpired(
     );
     removed += count ?? 0;
   }
-  return removed;
+  return removed + await sweepEvents(pool, nowMs, limit - removed);
 }
 
 /**
