@@ -241,6 +241,12 @@ export interface EventsQuery {
    * @default none that is committed already
    */
   readonly after?: string | undefined;
+  /**
+   * Only events up to the one with this cursor, which a read has given before.
+   *
+   * @default up to the last one
+   */
+  readonly through?: string | undefined;
   /** The most events. */
   readonly limit: number;
 }

@@ -35,6 +35,8 @@ type EventRow =
 
 const CURSOR = /^([0-9a-f]{1,32})-(\d{1,18})-(\d{1,18})$/;
 
+const MOST = String(Number.MAX_SAFE_INTEGER);
+
 /** Reads events. */
 export class EventReads {
   readonly #runner: Runner;
@@ -45,9 +47,12 @@ export class EventReads {
   }
 
   /** A page of a tenant's events; see {@linkcode Store.events}. */
-  async page({ tenantId, after, limit }: EventsQuery): Promise<EventPage> {
+  async page(
+    { tenantId, after, through, limit }: EventsQuery,
+  ): Promise<EventPage> {
     const [, log = "", xact = "0", number = "0"] = CURSOR.exec(after ?? "") ??
       [];
+    const [, , lastXact = MOST, last = MOST] = CURSOR.exec(through ?? "") ?? [];
     const rows = await this.#runner.query<EventRow>(
       "WITH of AS (SELECT of.*, pg_snapshot_xmin(pg_current_snapshot())" +
         "::text::bigint AS horizon, of.log = $2::text AND " +
@@ -63,14 +68,13 @@ export class EventReads {
         "WHERE events.tenant = of.tenant AND (events.xact, number) > " +
         "(CASE WHEN is_kept THEN $3::bigint ELSE of.dropped_xact END, " +
         "CASE WHEN is_kept THEN $4::bigint ELSE of.dropped END) " +
-        "AND events.xact < horizon ORDER BY events.xact, number " +
+        "AND events.xact < horizon " +
+        "AND (events.xact, number) <= ($6::bigint, $7::bigint) ORDER BY events.xact, number " +
         "LIMIT $5::bigint) AS there ON true ORDER BY there.xact, there.number",
       [
-        tenantId,
-        log,
-        Number(xact),
-        Number(number),
+        ...[tenantId, log, Number(xact), Number(number)],
         after === undefined ? 0 : limit,
+        ...[Number(lastXact), Number(last)],
       ],
     );
     const [first] = rows;

@@ -27,7 +27,7 @@ export class EventReads {
   }
 
   /** A page of a tenant's events; see {@linkcode Store.events}. */
-  page({ tenantId, after, limit }: EventsQuery): EventPage {
+  page({ tenantId, after, through, limit }: EventsQuery): EventPage {
     const { reader, interned } = this.#parts;
     const nothing = { events: [], end: "", isHeld: false };
     const tenant = interned.tenant(tenantId);
@@ -56,9 +56,11 @@ export class EventReads {
       const events = reader.rows(
         "SELECT number, source, type, at_ms, text, task, worker, job, grp, " +
           "key, date_ms FROM events LEFT JOIN lanes USING(lane) " +
-          "WHERE events.tenant = ? AND number > ? ORDER BY number LIMIT ?",
+          "WHERE events.tenant = ? AND number > ? AND number <= ? " +
+          "ORDER BY number LIMIT ?",
         tenant,
         from,
+        Number(through?.split("-", 2)[1] ?? Number.MAX_SAFE_INTEGER),
         limit,
       ).map((row) =>
         // The columns are those of the table, which has them as they are said.

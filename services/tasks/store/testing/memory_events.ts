@@ -13,7 +13,7 @@ type EventTables = Pick<MemoryTables, "listeners" | "events">;
 /** A page of a tenant's events. */
 export function memoryEvents(
   { listeners, events }: EventTables,
-  { tenantId, after, limit }: EventsQuery,
+  { tenantId, after, through, limit }: EventsQuery,
 ): EventPage {
   const listener = listeners.get(tenantId);
   if (listener === undefined) {
@@ -26,7 +26,8 @@ export function memoryEvents(
   const isKept = after === undefined ||
     ofLog === log && number !== undefined && number >= dropped;
   const from = after === undefined ? last : isKept ? number ?? 0 : dropped;
-  const shown = own.filter(([at]) => at > from).slice(0, limit)
+  const to = Number(through?.split("-")[1] ?? Infinity);
+  const shown = own.filter(([at]) => at > from && at <= to).slice(0, limit)
     .map(([at, { event }]) => ({ cursor: `${log}-${at}`, ...event }));
   const end = shown.at(-1)?.cursor ?? `${log}-${from}`;
   return { events: shown, end, isReset: !isKept, isHeld: false };

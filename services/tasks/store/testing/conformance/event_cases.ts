@@ -104,6 +104,13 @@ export function eventCases(): readonly StoreCase[] {
           [0, 1, 2, 3, 4, 5, 6].slice(index + 1, index + 4),
         );
         assertEquals(page.end, page.events.at(-1)?.cursor ?? cursor);
+        const before = await store.events({
+          tenantId: TENANT,
+          after: start,
+          through: cursor,
+          limit: 10,
+        });
+        assertEquals(amounts(before.events).length, index + 1);
       }
     });
 
