@@ -271,6 +271,7 @@ export async function addParts(
         // Workers that wait for tasks get their answers before the port waits
         // for open requests.
         engine.leases.stop();
+        await parts.events.stop();
         await server?.stop(graceMs);
       },
     })

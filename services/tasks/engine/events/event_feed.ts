@@ -31,7 +31,7 @@ interface EventFeedOptions {
   readonly clock: Clock;
   /** Called with the error of a read; it is tried again. */
   readonly onError: (error: unknown) => void;
-  /** Called with how many events went to how many readers. */
+  /** Called with how many events were read. */
   readonly onTold: (events: number) => void;
 }
 

@@ -10,7 +10,11 @@ import type { Clock } from "../../../shared/clock.ts";
 import type { Logger } from "../../../shared/logger.ts";
 import { Periodic } from "../../../shared/periodic.ts";
 import { EVENTS_KEPT_MS } from "../../store/stored.ts";
-import type { Store, TransactionResult } from "../../store/store.ts";
+import type {
+  RecordKind,
+  Store,
+  TransactionResult,
+} from "../../store/store.ts";
 import type { AroundCommit } from "../../store/wrapped_store.ts";
 import type { Notices } from "../notices.ts";
 import { EventFeed } from "./event_feed.ts";
@@ -46,8 +50,7 @@ interface EventFeedsOptions {
 }
 
 /** How to open a reader. */
-interface OpenOptions
-  extends Pick<EventReaderOptions, "filter" | "everyMs"> {
+interface OpenOptions extends Pick<EventReaderOptions, "filter" | "everyMs"> {
   /** The tenant. */
   readonly tenantId: string;
   /**
@@ -77,7 +80,7 @@ interface OpenFeed {
 export interface EventCounts {
   /** How many readers there are. */
   readers: number;
-  /** How many events were read for readers. */
+  /** How many events were read for readers, each once for all of them. */
   told: number;
   /** How many readers were cut off. */
   cut: number;
@@ -122,9 +125,9 @@ export class EventFeeds {
     notices.on("listening", ({ tenantId }) => {
       this.#wanted.set(tenantId, clock.nowMs() + TELL_MS);
     });
-    notices.on("record", ({ tenantId }) => this.#checkAccess(tenantId));
+    notices.on("record", (notice) => this.#checkAccess(notice));
     notices.on("gap", () => {
-      for (const tenantId of this.#feeds.keys()) this.#checkAccess(tenantId);
+      for (const tenantId of this.#feeds.keys()) this.#doubt(tenantId);
     });
   }
 
@@ -163,8 +166,6 @@ export class EventFeeds {
       onCut: () => this.counts.cut++,
       onFree: () => feed.wake(),
     });
-    // It may have ended while this one waited.
-    this.#feeds.set(tenantId, open);
     feed.add(reader, after);
     if (this.#isStopped) reader.end();
     return { kind: "ok", reader };
@@ -195,7 +196,7 @@ export class EventFeeds {
           if (first === undefined) continue;
           this.#told(first.tenantId);
           for (const write of writes) {
-            if (write.kind === "record") this.#checkAccess(write.tenantId);
+            if (write.kind === "record") this.#checkAccess(write);
           }
         }
       }
@@ -289,8 +290,19 @@ export class EventFeeds {
     this.#feeds.get(tenantId)?.feed.wake();
   }
 
-  #checkAccess(tenantId: string): void {
-    if (this.#accessListeners.size === 0) return;
+  /** Doubts the access of readers after a record was written. */
+  #checkAccess(
+    { recordKind, tenantId, id }: {
+      readonly recordKind: RecordKind;
+      readonly tenantId: string;
+      readonly id: string;
+    },
+  ): void {
+    if (recordKind === "tenant") this.#doubt(id);
+    if (recordKind === "key" || recordKind === "user") this.#doubt(tenantId);
+  }
+
+  #doubt(tenantId: string): void {
     for (const listen of [...this.#accessListeners]) listen(tenantId);
   }
 }

@@ -47,6 +47,7 @@ export class EventReader implements ByteStream {
   #waiting: Uint8Array[] = [];
   #waitingBytes = 0;
   #wake: (() => void) | undefined;
+  #onEnded: (() => void) | undefined;
   #isEnded = false;
   /** How many events of each type there were since the last digest. */
   #counts = new Map<string, number>();
@@ -96,6 +97,12 @@ export class EventReader implements ByteStream {
     this.#put(frameBytes({ event: "reset", data: "{}" }));
   }
 
+  /** Calls `listen` once when it ends, or at once; there is one listener. */
+  onEnded(listen: () => void): void {
+    if (this.#isEnded) listen();
+    else this.#onEnded = listen;
+  }
+
   /** Ends after what waits was sent. */
   end(): void {
     if (this.#isEnded) return;
@@ -103,6 +110,7 @@ export class EventReader implements ByteStream {
     this.#timer?.cancel();
     this.#wake?.();
     this.#options.onEnd(this);
+    this.#onEnded?.();
   }
 
   /** Waits for something to send; undefined at the end. */
