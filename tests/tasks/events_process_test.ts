@@ -45,7 +45,7 @@ Deno.test("GET /v1/events tells what happens to tasks, and goes on after a resta
   ]);
   await waitUntil(() => reader.events.length > 0, { what: "an event" });
   const [created] = reader.events;
-  assertEquals(created?.event, "task.created");
+  assert(created?.event === "task.created");
   assertEquals(created.data.id, created.id);
   assertEquals(created.data.data.task, id);
   assertEquals(created.data.data["job"], "j");

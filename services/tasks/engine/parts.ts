@@ -42,6 +42,7 @@ export const DUTIES = [
   "secrets",
   "sweep",
   "audit",
+  "watch",
 ] as const;
 
 /** The name of a duty. */

@@ -278,6 +278,8 @@ interface Ledger {
    * back, and none is missing. Those of a task are in the order of its changes.
    */
   events(query: EventsQuery): Promise<EventPage>;
+  /** The ids of tenants that someone listens to, in order, after `afterId`. */
+  listeners(limit: number, afterId?: string): Promise<readonly string[]>;
 }
 
 /** A query for records. */

@@ -46,6 +46,16 @@ export class EventReads {
     this.#runner = runner;
   }
 
+  /** The tenants that someone listens to; see {@linkcode Store.listeners}. */
+  async listeners(limit: number, afterId = ""): Promise<readonly string[]> {
+    const rows = await this.#runner.query<{ id: string }>(
+      "SELECT id FROM tenants JOIN listeners USING(tenant) " +
+        "WHERE id > $1::text ORDER BY id LIMIT $2::bigint",
+      [afterId, limit],
+    );
+    return rows.map(({ id }) => id);
+  }
+
   /** A page of a tenant's events; see {@linkcode Store.events}. */
   async page(
     { tenantId, after, through, limit }: EventsQuery,

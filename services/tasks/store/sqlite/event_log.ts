@@ -26,6 +26,17 @@ export class EventReads {
     this.#parts = parts;
   }
 
+  /** The tenants that someone listens to; see {@linkcode Store.listeners}. */
+  listeners(limit: number, afterId = ""): readonly string[] {
+    // A tenant without an id has no events.
+    return this.#parts.reader.rows(
+      "SELECT id FROM tenants WHERE id > ? AND tenant IN " +
+        "(SELECT tenant FROM listeners) ORDER BY id LIMIT ?",
+      afterId,
+      limit,
+    ).map((row) => readText(row, "id"));
+  }
+
   /** A page of a tenant's events; see {@linkcode Store.events}. */
   page({ tenantId, after, through, limit }: EventsQuery): EventPage {
     const { reader, interned } = this.#parts;

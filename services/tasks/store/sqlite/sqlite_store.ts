@@ -262,6 +262,8 @@ export class SqliteStore implements Store {
     this.#ask(({ records }) => records.audit(query));
   events: Store["events"] = (query) =>
     this.#ask(({ events }) => events.page(query));
+  listeners: Store["listeners"] = (...of) =>
+    this.#ask(({ events }) => events.listeners(...of));
 
   // A state that is held needs a connection of its own.
 

@@ -499,6 +499,12 @@ class MemoryStore implements Store {
   events: Store["events"] = (query) =>
     Promise.resolve(memoryEvents(this.#tables, query));
 
+  listeners: Store["listeners"] = (limit, afterId = "") =>
+    Promise.resolve(
+      [...this.#tables.listeners.keys()].filter((id) => id > afterId).sort()
+        .slice(0, limit),
+    );
+
   snapshot: Store["snapshot"] = (read) => read(memoryRows(this.#tables));
 
   sweep = (nowMs: number, limit: number): Promise<number> => {

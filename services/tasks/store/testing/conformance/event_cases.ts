@@ -221,6 +221,15 @@ export function eventCases(): readonly StoreCase[] {
       },
     );
 
+    check("tells who is listened to", async (store) => {
+      const ids = ["tnt_c", "tnt_a", "tnt_b"];
+      await commitEach(store, ...ids.map((id) => listen(id)));
+      assertEquals(await store.listeners(9), ["tnt_a", "tnt_b", "tnt_c"]);
+      assertEquals(await store.listeners(1, "tnt_a"), ["tnt_b"]);
+      await commitEach(store, listen("tnt_b", 0));
+      assertEquals(await store.listeners(9), ["tnt_a", "tnt_c"]);
+    });
+
     check("shows events to their tenant only", async (store) => {
       const start = await begin(store);
       await commitEach(store, listen("tnt_b"));
