@@ -112,22 +112,22 @@ export function eventOfHistory(type: HistoryType): EventType | undefined {
 }
 
 /** The events of actions whose names begin so. */
-const OF_ACTIONS: Readonly<Record<string, EventType>> = {
-  account: "account.changed",
-  tenant: "account.changed",
-  calendar: "calendar.changed",
-  credential: "key.changed",
-  key: "key.changed",
-  secret: "secret.changed",
-  signing: "secret.changed",
-  user: "user.changed",
-};
+const OF_ACTIONS: ReadonlyMap<string, EventType> = new Map([
+  ["account", "account.changed"],
+  ["tenant", "account.changed"],
+  ["calendar", "calendar.changed"],
+  ["credential", "key.changed"],
+  ["key", "key.changed"],
+  ["secret", "secret.changed"],
+  ["signing", "secret.changed"],
+  ["user", "user.changed"],
+]);
 
 /** The event that an action of an audit log is, if it is one. */
 export function eventOfAction(action: string): EventType | undefined {
   return isEventType(action)
     ? action
-    : OF_ACTIONS[action.slice(0, action.indexOf("."))];
+    : OF_ACTIONS.get(action.slice(0, action.indexOf(".")));
 }
 
 /** Whether a text is the type of an event. */
