@@ -38,7 +38,7 @@ import { noSuchWorker } from "../workers/worker_resource.ts";
 import type { ApiParts } from "../api_parts.ts";
 
 /** The scope that a caller needs for events about something. */
-const SCOPES: Readonly<Record<EventSubject, Scope>> = {
+export const EVENT_SCOPES: Readonly<Record<EventSubject, Scope>> = {
   tasks: "tasks:read",
   workers: "workers:read",
   account: "account:read",
@@ -118,7 +118,7 @@ export function eventsRoute(parts: ApiParts): AnyRoute {
       "event `cut` and comes again. The stream ends when the credential does. " +
       "Which events a caller sees follows from its scopes. The types:\n\n" +
       EVENT_TYPES.map((type) =>
-        `- \`${type}\` (\`${SCOPES[subjectOf(type)]}\`): ${meaningOf(type)}`
+        `- \`${type}\` (\`${EVENT_SCOPES[subjectOf(type)]}\`): ${meaningOf(type)}`
       ).join("\n"),
     tags: ["events"],
     access: { kind: "member", role: "viewer", scope: "tasks:read" },
@@ -199,11 +199,11 @@ function select(
     }]);
   }
   const types = new Set(
-    [...asked].filter((type) => scopes.has(SCOPES[subjectOf(type)])),
+    [...asked].filter((type) => scopes.has(EVENT_SCOPES[subjectOf(type)])),
   );
   const [denied] = asked;
   if (types.size > 0 || denied === undefined) return { kind: "ok", types };
-  const scope = SCOPES[subjectOf(denied)];
+  const scope = EVENT_SCOPES[subjectOf(denied)];
   return problem("forbidden", {
     detail: `Cannot read events of these types: that needs the scope ${scope}`,
     extensions: { scope },
