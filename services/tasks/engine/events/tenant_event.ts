@@ -72,7 +72,15 @@ export class EventViewer {
     const workerId = event.startsWith("worker.") && typeof target === "string"
       ? target
       : undefined;
-    const data = { action: type, target, actor, detail };
+    const task = event.startsWith("task.") ? target : undefined;
+    const data = {
+      task,
+      worker: workerId,
+      action: type,
+      target,
+      actor,
+      detail,
+    };
     return { type: event, cursor, atMs, workerId, data };
   }
 

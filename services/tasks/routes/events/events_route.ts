@@ -118,7 +118,9 @@ export function eventsRoute(parts: ApiParts): AnyRoute {
       "event `cut` and comes again. The stream ends when the credential does. " +
       "Which events a caller sees follows from its scopes. The types:\n\n" +
       EVENT_TYPES.map((type) =>
-        `- \`${type}\` (\`${EVENT_SCOPES[subjectOf(type)]}\`): ${meaningOf(type)}`
+        `- \`${type}\` (\`${EVENT_SCOPES[subjectOf(type)]}\`): ${
+          meaningOf(type)
+        }`
       ).join("\n"),
     tags: ["events"],
     access: { kind: "member", role: "viewer", scope: "tasks:read" },
