@@ -138,6 +138,9 @@ async function* readBlocks(
   },
 ): AsyncGenerator<Block, void> {
   const reader = body.getReader();
+  // Not every `fetch` ends the body together with its request.
+  const cancel = (): void => void reader.cancel().catch(() => {});
+  ending.signal.addEventListener("abort", cancel, { once: true });
   const decoder = new TextDecoder();
   let text = "";
   while (true) {

@@ -10,13 +10,14 @@
  * @module
  */
 
+import { print } from "../../terminal.ts";
 import { openReaders, type ReadersJob } from "./event_readers.ts";
 
 if (import.meta.main) {
   const job: ReadersJob = JSON.parse(Deno.args[0] ?? "");
   let bytes = 0;
   using readers = await openReaders(job, (chunk) => bytes += chunk.length);
-  console.log("ready");
+  print("ready");
   for await (const _ of Deno.stdin.readable);
-  console.log(JSON.stringify({ bytes, open: readers.open }));
+  print(JSON.stringify({ bytes, open: readers.open }));
 }

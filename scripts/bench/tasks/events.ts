@@ -32,14 +32,14 @@ const PAUSE_MS = 100;
 
 interface Way {
   readonly name: string;
-  /** How many read, each of which events, if any; 0 for what nobody reads. */
+  /** How many read, and which events; with 0, events are only kept. */
   readonly readers?: { readonly count: number; readonly query: string };
   readonly atLeast?: number;
 }
 
-/** Ways to read, each measured beside a service that nobody listens to. */
+/** Ways to read, each measured beside a service without readers. */
 const WAYS: readonly Way[] = [
-  { name: "nobody listens" },
+  { name: "no events are kept" },
   { name: "events kept, no reader", readers: { count: 0, query: "" } },
   {
     name: `${CONSOLES} consoles, a digest each second`,

@@ -100,7 +100,7 @@ export class TaskWatch implements Disposable {
     }
     this.#isWoken = false;
     this.#wake = undefined;
-    // What happened before the events were there is found soon.
+    // The first looks find changes from before the events came.
     if (!this.#hasEvents) return;
     this.#lookMs = Math.min(LONGEST_LOOK_MS, 2 * this.#lookMs);
   }

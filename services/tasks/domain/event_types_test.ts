@@ -23,24 +23,29 @@ Deno.test("eventOfHistory() tells each end of a run once", () => {
 });
 
 Deno.test("eventOfAction() knows actions by name or by what they are about", () => {
-  for (const [action, type] of [
-    ["worker.paused", "worker.paused"],
-    ["user.created", "user.changed"],
-    ["credential.revoked", "key.changed"],
-    ["signing.rotated", "secret.changed"],
-    ["tenant.suspended", "account.changed"],
-    ["tasks.bulk", undefined],
-    ["constructor.x", undefined],
-  ] as const) assertEquals(eventOfAction(action), type, action);
+  for (
+    const [action, type] of [
+      ["worker.paused", "worker.paused"],
+      ["user.created", "user.changed"],
+      ["credential.revoked", "key.changed"],
+      ["signing.rotated", "secret.changed"],
+      ["tenant.suspended", "account.changed"],
+      ["tasks.bulk", undefined],
+      ["constructor.x", undefined],
+    ] as const
+  ) assertEquals(eventOfAction(action), type, action);
 });
 
 Deno.test("selectTypes() takes names and beginnings, and nothing unknown", () => {
   assertEquals(selectTypes(["*"])?.size, EVENT_TYPES.length);
-  assertEquals(selectTypes(["quota.*", "task.failed"]), new Set([
-    "quota.near",
-    "quota.reached",
-    "task.failed",
-  ]));
+  assertEquals(
+    selectTypes(["quota.*", "task.failed"]),
+    new Set([
+      "quota.near",
+      "quota.reached",
+      "task.failed",
+    ]),
+  );
   for (const pattern of ["task", "task.", "task.x", "x.*", "", "*.failed"]) {
     assertEquals(selectTypes(["task.failed", pattern]), undefined, pattern);
   }

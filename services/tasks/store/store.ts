@@ -425,8 +425,8 @@ export type Write =
   }
   /**
    * Has the events of a tenant kept for those who listen, at least until an
-   * instant. Events of commits before are not kept where nobody has listened.
-   * With the instant 0 nobody listens any longer.
+   * instant. Without such a write, events of the tenant are not kept. With the
+   * instant 0 they no longer are.
    */
   | {
     readonly kind: "listen";

@@ -15,7 +15,7 @@ import { EventViewer } from "./tenant_event.ts";
 const PAGE = 500;
 /** The least time between two reads, so that each of them has more to tell. */
 const GATHER_MS = 10;
-/** The time between two looks, for the case that nobody tells of events. */
+/** The time between two looks, for events of which no notice comes. */
 const LOOK_MS = 1_000;
 /** The first pause while events are held back, and the longest. */
 const HELD_MS = 10;

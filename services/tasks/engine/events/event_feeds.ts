@@ -248,10 +248,10 @@ export class EventFeeds {
     return open;
   }
 
-  /** Ends a feed that nobody reads. */
+  /** Ends a feed without readers. */
   #endUnread(tenantId: string, { feed, opening }: OpenFeed): void {
     if (opening > 0 || feed.readers > 0) return;
-    // Whoever has just waited for it adds a reader in the same turn.
+    // A request that has just waited for it adds its reader in this turn.
     queueMicrotask(() => {
       const open = this.#feeds.get(tenantId);
       if (open?.feed !== feed || open.opening > 0 || feed.readers > 0) return;

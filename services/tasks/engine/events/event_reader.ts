@@ -135,7 +135,7 @@ export class EventReader implements ByteStream {
     return all;
   }
 
-  /** Ends at once: nobody reads on. */
+  /** Ends at once, as the client has gone. */
   cancel(): void {
     this.#waiting = [];
     this.#waitingBytes = 0;

@@ -75,7 +75,7 @@ export class EventWatch extends Maintainer {
     this.#options = options;
   }
 
-  /** Workers are given time anew, as another instance has looked before. */
+  /** Gives workers time again, as another instance has looked before. */
   protected override onGained(): void {
     this.#idleSinceMs.clear();
   }

@@ -248,7 +248,7 @@ function watchAccess(
         : new Set<Scope>();
       if (!scopes.isSubsetOf(now) || !await isServed()) reader.end();
     } catch {
-      // Without the store nobody knows; a reader comes again and is asked then.
+      // The store cannot tell; a reader comes again and is asked then.
       reader.end();
     } finally {
       isAsking = false;

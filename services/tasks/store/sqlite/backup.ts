@@ -188,8 +188,8 @@ function demandWhole(path: string): void {
 }
 
 /**
- * Names the logs of events anew: what was told after the backup is not in it, so
- * that its numbers come again, for other events.
+ * Gives the logs of events new names: events that were told after the backup are
+ * not in it, so that their numbers come again, for others.
  */
 function beginNewLogs(path: string): void {
   const db = new DatabaseSync(path);
