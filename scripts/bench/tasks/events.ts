@@ -72,26 +72,31 @@ export async function measureEvents(
     });
     run.keep(service.process);
     const tenant = await makeTenant(service.port);
-    places.push({ way, service, tenant, perSecond: [] });
+    places.push({ way, service, tenant, perSecond: [], cpuUs: [] });
   }
-  const seconds = run.values.seconds;
   for (let turn = -1; turn < TURNS; turn++) {
-    for (const { way, service: { port }, tenant, perSecond } of places) {
+    for (const { way, service, tenant, perSecond, cpuUs } of places) {
+      const { port, process } = service;
       await using _ = await read(way, { port, ...tenant });
       const requests = createRequests(tenant);
-      const load = { port, connections: CONNECTIONS, requests };
-      const figures = await wrkLoad({
-        ...load,
-        seconds: turn < 0 ? 2 : seconds,
-      });
-      if (turn >= 0) perSecond.push(figures.perSecond);
+      const seconds = turn < 0 ? 2 : run.values.seconds;
+      const before = await process.usage();
+      const load = { port, connections: CONNECTIONS, requests, seconds };
+      const figures = await wrkLoad(load);
+      const { threadsUs } = await process.usage();
+      if (turn < 0) continue;
+      perSecond.push(figures.perSecond);
+      const created = figures.perSecond * seconds;
+      cpuUs.push((threadsUs - before.threadsUs) / created);
     }
   }
   const [alone, ...others] = places;
   const base = median(alone?.perSecond ?? []);
-  for (const { way, perSecond } of others) {
+  const baseUs = median(alone?.cpuUs ?? []);
+  for (const { way, perSecond, cpuUs } of others) {
     const name = `create, ${CONNECTIONS} connections: ${way.name}`;
-    const note = `${median(perSecond).toFixed(0)} and ${base.toFixed(0)} /s`;
+    const note = `${median(perSecond).toFixed(0)} and ${base.toFixed(0)} /s; ` +
+      `${median(cpuUs).toFixed(0)} and ${baseUs.toFixed(0)} µs of processor`;
     const { atLeast } = way;
     run.ratio(name, median(perSecond) / base, {
       note,
@@ -106,6 +111,8 @@ interface Place {
   readonly service: TasksService;
   readonly tenant: BenchTenant;
   readonly perSecond: number[];
+  /** Processor time of the service for a task. */
+  readonly cpuUs: number[];
 }
 
 /** Opens the readers of a way in a process of their own. */
@@ -146,7 +153,7 @@ async function read(
 /** Measures the time from the answer to a create until each reader has it. */
 async function measureWay(
   run: BenchRun,
-  { service: { port }, tenant }: Place,
+  { service: { port, process }, tenant }: Place,
 ): Promise<void> {
   let answeredMs = 0;
   const tookMs: number[] = [];
@@ -163,6 +170,7 @@ async function measureWay(
   );
   using socket = await HttpSocket.connect(port);
   const [request = new Uint8Array()] = createRequests(tenant);
+  const before = await process.usage();
   for (let event = 0; event < EVENTS; event++) {
     seen.clear();
     answeredMs = 0;
@@ -174,12 +182,15 @@ async function measureWay(
       await new Promise((resolve) => setTimeout(resolve, 5));
     }
   }
+  const { threadsUs } = await process.usage();
+  const usedUs = (threadsUs - before.threadsUs) / EVENTS / READERS;
   const all = sorted(tookMs);
   run.bars.push({
     name: `an event from the answer to ${READERS} readers, p99`,
     value: quantile(all, 0.99),
     unit: "ms",
     atMost: 100,
-    note: `p50 ${quantile(all, 0.5).toFixed(1)} ms`,
+    note: `p50 ${quantile(all, 0.5).toFixed(1)} ms, ${usedUs.toFixed(1)} µs ` +
+      "of processor for each reader",
   });
 }

@@ -20,6 +20,11 @@ const LOOK_MS = 1_000;
 /** The first pause while events are held back, and the longest. */
 const HELD_MS = 10;
 const MAX_HELD_MS = 250;
+/**
+ * How often it is looked at the beginning whether commits from before are over.
+ * A transaction that stays open and is not the service's holds nothing up.
+ */
+const MAX_BEGIN_LOOKS = 100;
 
 /** Options of {@linkcode EventFeed}. */
 interface EventFeedOptions {
@@ -27,6 +32,8 @@ interface EventFeedOptions {
   readonly tenantId: string;
   /** Has the events. */
   readonly store: Pick<Store, "events">;
+  /** Has the events of the tenant kept. */
+  readonly listen: () => Promise<void>;
   /** Sets timers. */
   readonly clock: Clock;
   /** Called with the error of a read; it is tried again. */
@@ -75,8 +82,9 @@ export class EventFeed {
   async begin(): Promise<void> {
     const { clock } = this.#options;
     const { signal } = this.#ending;
+    await this.#options.listen();
     let page = await this.#read({});
-    while (page.isHeld && !signal.aborted) {
+    for (let looks = 1; page.isHeld && looks < MAX_BEGIN_LOOKS; looks++) {
       await pause(HELD_MS, { clock, signal });
       page = await this.#read({});
     }
@@ -88,6 +96,13 @@ export class EventFeed {
   add(reader: EventReader, after: string | undefined): void {
     if (after === undefined || after === this.#cursor) {
       reader.begin(this.#cursor);
+      this.#current.add(reader);
+      return;
+    }
+    if (reader.getsDigests) {
+      // It is not told how many there were, but that there may be some.
+      reader.begin(this.#cursor);
+      reader.reset();
       this.#current.add(reader);
       return;
     }
@@ -114,10 +129,10 @@ export class EventFeed {
   /** Sends all a sign of life, with the place that they have come to. */
   beat(): void {
     const bytes = frameBytes({ comment: "", id: this.#cursor });
-    for (const reader of this.#current) reader.takeHeartbeat(bytes);
+    for (const reader of this.#current) reader.takeBytes(bytes);
     const plain = frameBytes({ comment: "" });
     for (const { readers } of this.#behind.values()) {
-      for (const reader of readers) reader.takeHeartbeat(plain);
+      for (const reader of readers) reader.takeBytes(plain);
     }
   }
 
@@ -173,7 +188,12 @@ export class EventFeed {
 
   /** Tells those who are up to date what has come. */
   async #readOn(): Promise<{ isHeld: boolean; isFull: boolean }> {
-    const page = await this.#read({ after: this.#cursor });
+    let page = await this.#read({ after: this.#cursor });
+    if (page.end === "") {
+      // The store has lost them, or they were not kept for longer.
+      await this.#options.listen();
+      page = await this.#read({ after: this.#cursor });
+    }
     if (page.isReset) {
       for (const reader of this.#current) reader.reset();
     }

@@ -17,6 +17,7 @@ import type {
 } from "../../store/store.ts";
 import type { AroundCommit } from "../../store/wrapped_store.ts";
 import type { Notices } from "../notices.ts";
+import { EventDigest } from "./event_digest.ts";
 import { EventFeed } from "./event_feed.ts";
 import { EventReader, type EventReaderOptions } from "./event_reader.ts";
 
@@ -50,9 +51,16 @@ interface EventFeedsOptions {
 }
 
 /** How to open a reader. */
-interface OpenOptions extends Pick<EventReaderOptions, "filter" | "everyMs"> {
+interface OpenOptions extends Pick<EventReaderOptions, "filter"> {
   /** The tenant. */
   readonly tenantId: string;
+  /**
+   * The least milliseconds between two digests, which tell how many events of
+   * each type there were.
+   *
+   * @default each event is told
+   */
+  readonly everyMs?: number | undefined;
   /**
    * The cursor after which it begins.
    *
@@ -74,6 +82,8 @@ interface OpenFeed {
   readonly begun: Promise<void>;
   /** Those who wait until it has begun. */
   opening: number;
+  /** Digests, by their filter and time. */
+  readonly digests: Map<string, EventDigest>;
 }
 
 /** What happened to readers, for metrics. */
@@ -154,11 +164,17 @@ export class EventFeeds {
       open.opening--;
       this.#endUnread(tenantId, open);
     }
-    const reader = new EventReader({
+    const digest = everyMs === undefined
+      ? undefined
+      : this.#digest(open, { filter, everyMs });
+    let leave: (() => boolean) | undefined;
+    const reader: EventReader = new EventReader({
       filter,
-      everyMs,
-      clock: this.#options.clock,
+      digest,
       onEnd: (ended) => {
+        if (leave?.() === false) {
+          open.digests.delete(`${everyMs} ${filter.key}`);
+        }
         this.counts.readers--;
         feed.remove(ended);
         this.#endUnread(tenantId, open);
@@ -166,6 +182,7 @@ export class EventFeeds {
       onCut: () => this.counts.cut++,
       onFree: () => feed.wake(),
     });
+    leave = digest?.add((bytes) => reader.takeBytes(bytes));
     feed.add(reader, after);
     if (this.#isStopped) reader.end();
     return { kind: "ok", reader };
@@ -218,6 +235,20 @@ export class EventFeeds {
     this.#feeds.clear();
   }
 
+  #digest(
+    { digests }: OpenFeed,
+    { filter, everyMs }: Pick<OpenOptions, "filter"> & {
+      readonly everyMs: number;
+    },
+  ): EventDigest {
+    const key = `${everyMs} ${filter.key}`;
+    const { clock } = this.#options;
+    const digest = digests.get(key) ??
+      new EventDigest({ filter, everyMs, clock });
+    digests.set(key, digest);
+    return digest;
+  }
+
   #findFull(tenantId: string): "tenant" | "service" | undefined {
     if (this.counts.readers >= MAX_READERS) return "service";
     const open = this.#feeds.get(tenantId);
@@ -233,6 +264,7 @@ export class EventFeeds {
     const feed = new EventFeed({
       tenantId,
       store,
+      listen: () => this.#listen([tenantId]),
       clock,
       onError: (error) =>
         logger.warn("Cannot read events: the store failed", {
@@ -241,8 +273,8 @@ export class EventFeeds {
         }),
       onTold: (events) => this.counts.told += events,
     });
-    const begun = this.#listen([tenantId]).then(() => feed.begin());
-    const open = { feed, begun, opening: 0 };
+    const begun = feed.begin();
+    const open: OpenFeed = { feed, begun, opening: 0, digests: new Map() };
     this.#feeds.set(tenantId, open);
     notices.tell({ kind: "listening", tenantId });
     return open;

@@ -46,7 +46,7 @@ async function take(
 ): Promise<readonly Read[]> {
   await clock.advance(50);
   // Something always waits for `next()`, so that it does not wait for more.
-  reader.takeHeartbeat(new TextEncoder().encode(":\n\n"));
+  reader.takeBytes(new TextEncoder().encode(":\n\n"));
   const bytes = await reader.next();
   const text = new TextDecoder().decode(bytes);
   return text.split("\n\n").flatMap((block): Read[] => {
@@ -116,10 +116,29 @@ Deno.test("EventFeeds tells of a reset where events are missing", async () => {
   await test.parts.events.stop();
 });
 
+Deno.test("EventFeeds listens again, and tells of a reset once, when events are no longer kept", async () => {
+  const test = await openTestEngine();
+  const worker = await test.worker();
+  const reader = await open(test);
+  await test.task(worker);
+  assertEquals(names(await take(test, reader)), ["task.created"]);
+  await test.store.commit([{
+    writes: [{ kind: "listen", tenantId: TENANT_ID, untilMs: 0 }],
+  }]);
+  await test.store.sweep(test.clock.nowMs(), 100);
+  await test.clock.advance(3_000);
+  assertEquals(names(await take(test, reader)), ["reset"]);
+  await test.task(worker);
+  assertEquals(names(await take(test, reader)), ["task.created"]);
+  await test.parts.events.stop();
+});
+
 Deno.test("EventFeeds sends a digest at most once in its time", async () => {
   const test = await openTestEngine();
   const worker = await test.worker();
   const reader = await open(test, { everyMs: 1_000 });
+  const same = await open(test, { everyMs: 1_000, after: "unknown-1" });
+  assertEquals(names(await take(test, same)), ["reset"]);
   await test.task(worker);
   const first = await take(test, reader);
   assertEquals(first.map(({ json }) => json.data["counts"]), [
@@ -131,6 +150,7 @@ Deno.test("EventFeeds sends a digest at most once in its time", async () => {
   const [digest, ...others] = await take(test, reader);
   assertEquals(others, []);
   assertEquals(digest?.json.data["counts"], { "task.created": 3 });
+  assertEquals(names(await take(test, same)), ["digest", "digest"]);
   await test.parts.events.stop();
 });
 

@@ -4,9 +4,8 @@
  * @module
  */
 
-import type { Clock, Timer } from "../../../shared/clock.ts";
 import type { ByteStream } from "../../../shared/http/exchange.ts";
-import { utcTime } from "../../domain/instant.ts";
+import type { EventDigest } from "./event_digest.ts";
 import {
   type EventBatch,
   type EventFilter,
@@ -25,14 +24,11 @@ export interface EventReaderOptions {
   /** Which events it gets. */
   readonly filter: EventFilter;
   /**
-   * Milliseconds between two digests, which tell how many events of each type
-   * there were, in place of the events.
+   * Counts the events, in place of which the reader gets the counts.
    *
    * @default each event is told
    */
-  readonly everyMs?: number | undefined;
-  /** Sets timers. */
-  readonly clock: Clock;
+  readonly digest?: EventDigest | undefined;
   /** Called once when it ends. */
   readonly onEnd: (reader: EventReader) => void;
   /** Called when it is cut off, as it does not keep up. */
@@ -49,11 +45,6 @@ export class EventReader implements ByteStream {
   #wake: (() => void) | undefined;
   #onEnded: (() => void) | undefined;
   #isEnded = false;
-  /** How many events of each type there were since the last digest. */
-  #counts = new Map<string, number>();
-  #end = "";
-  #timer: Timer | undefined;
-  #digestAtMs = -Infinity;
 
   /** A reader that gets nothing yet. */
   constructor(options: EventReaderOptions) {
@@ -70,6 +61,11 @@ export class EventReader implements ByteStream {
     return this.#waitingBytes > BUSY_BYTES;
   }
 
+  /** Whether it gets counts in place of events. */
+  get getsDigests(): boolean {
+    return this.#options.digest !== undefined;
+  }
+
   /** Tells where it begins. */
   begin(cursor: string): void {
     this.#put(frameBytes({ id: cursor, retryMs: RETRY_MS }));
@@ -77,18 +73,13 @@ export class EventReader implements ByteStream {
 
   /** Takes the events that it is for. */
   take(batch: EventBatch): void {
-    const { filter, everyMs } = this.#options;
-    const { events, bytes } = batch.of(filter);
-    if (everyMs === undefined || events.length === 0) return this.#put(bytes);
-    for (const { type } of events) {
-      this.#counts.set(type, (this.#counts.get(type) ?? 0) + 1);
-    }
-    this.#end = batch.end;
-    this.#digestLater(everyMs);
+    const { filter, digest } = this.#options;
+    if (digest === undefined) this.#put(batch.of(filter).bytes);
+    else digest.take(batch);
   }
 
-  /** Takes a sign of life. */
-  takeHeartbeat(bytes: Uint8Array): void {
+  /** Takes what all get, such as a sign of life. */
+  takeBytes(bytes: Uint8Array): void {
     this.#put(bytes);
   }
 
@@ -107,7 +98,6 @@ export class EventReader implements ByteStream {
   end(): void {
     if (this.#isEnded) return;
     this.#isEnded = true;
-    this.#timer?.cancel();
     this.#wake?.();
     this.#options.onEnd(this);
     this.#onEnded?.();
@@ -154,29 +144,5 @@ export class EventReader implements ByteStream {
     this.#waiting.push(bytes);
     this.#waitingBytes += bytes.length;
     this.#wake?.();
-  }
-
-  #digestLater(everyMs: number): void {
-    if (this.#timer !== undefined) return;
-    const { clock } = this.#options;
-    const sinceMs = clock.nowMs() - this.#digestAtMs;
-    if (sinceMs >= everyMs || sinceMs < 0) return this.#digest();
-    this.#timer = clock.setTimer(() => {
-      this.#timer = undefined;
-      this.#digest();
-    }, everyMs - sinceMs);
-  }
-
-  #digest(): void {
-    this.#digestAtMs = this.#options.clock.nowMs();
-    const counts = Object.fromEntries(this.#counts);
-    this.#counts = new Map();
-    const data = JSON.stringify({
-      type: "digest",
-      timestamp: utcTime(this.#digestAtMs),
-      id: this.#end,
-      data: { counts },
-    });
-    this.#put(frameBytes({ id: this.#end, event: "digest", data }));
   }
 }

@@ -32,8 +32,10 @@ async function read(
   const reading = (async () => {
     while (!isOver) {
       const bytes = await stream.next();
-      if (bytes === undefined) return text += "\nevent: the end\n";
-      text += new TextDecoder().decode(bytes);
+      text += bytes === undefined
+        ? "\nevent: the end\n"
+        : new TextDecoder().decode(bytes);
+      if (bytes === undefined) break;
     }
   })();
   await api.clock.advanceAsync(15_000);
