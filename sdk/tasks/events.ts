@@ -47,7 +47,7 @@ export interface EventsOptions extends CallOptions {
 }
 
 /** An event of a tenant. */
-export interface TenantEvent {
+/** Something that happened in a tenant, as the service tells it. */
   /**
    * What happened, such as `task.completed`. `reset`: events before this one are
    * missing, since the last one that was read is older than what is kept.
