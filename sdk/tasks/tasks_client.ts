@@ -34,6 +34,7 @@ import type {
   Time,
 } from "./job_types.ts";
 import { CalendarsClient } from "./calendars_client.ts";
+import { type EventsOptions, readEvents, type TenantEvent } from "./events.ts";
 import { KeysClient } from "./keys_client.ts";
 import type { PagedList } from "./pages.ts";
 import {
@@ -270,6 +271,38 @@ export class TasksClient<Jobs extends JobTypes<Jobs> = AnyJobs> {
     options: WaitOptions = {},
   ): Promise<TaskOf<Jobs, Job>> {
     return await taskEnd(this.#calls, id, options) as TaskOf<Jobs, Job>;
+  }
+
+  /**
+   * Reads the tenant's events as they happen, for as long as they are iterated
+   * over. After a break it goes on by itself where it was; where events are
+   * missing then, one of the type `reset` comes first.
+   *
+   * @throws {TasksError} When the service refuses.
+   * @throws {unknown} The signal's reason, when it aborts.
+   *
+   * @example
+   * ```ts
+   * import { TasksClient } from "@tercet/sdk/tasks";
+   *
+   * const tasks = new TasksClient({
+   *   url: "https://acme.tasks.example.com",
+   *   key: "dk_your_key",
+   *   // A service that tells one event, so that this example runs by itself.
+   *   fetch: () =>
+   *     Promise.resolve(new Response(
+   *       'id: 1\nevent: task.failed\n' +
+   *         'data: {"type":"task.failed","id":"1","data":{"task":"tsk_1"}}\n\n',
+   *     )),
+   * });
+   * for await (const { type, data } of tasks.events({ types: ["task.failed"] })) {
+   *   console.log(type, data["task"]); // task.failed tsk_1
+   *   break;
+   * }
+   * ```
+   */
+  events(options: EventsOptions = {}): AsyncGenerator<TenantEvent, void> {
+    return readEvents(this.#calls, options);
   }
 
   /**

@@ -50,6 +50,14 @@ export function taskCommands(io: CliIo): readonly Command[] {
       },
     },
     {
+      name: "events",
+      about: "show events as they happen",
+      run: async (args) => {
+        const { runEvents } = await import("./events.ts");
+        return await runEvents(args, io);
+      },
+    },
+    {
       name: "retry",
       about: "retry ended tasks",
       run: async (args) => {

@@ -24,6 +24,7 @@ import {
   COMMON_FUNCTIONS,
   INSTANCE_TABLES,
 } from "../../../shared/postgres/schema.ts";
+import { EVENT_TABLES } from "./event_tables.ts";
 import { INBOX_TABLES } from "./inbox_tables.ts";
 
 /** Creates the tables of version 1. */
@@ -230,5 +231,11 @@ export const MIGRATIONS: readonly Migration[] = [
     name: "inbox",
     compatibleSince: 1,
     sql: INBOX_TABLES,
+  },
+  {
+    version: 3,
+    name: "events",
+    compatibleSince: 1,
+    sql: EVENT_TABLES,
   },
 ];

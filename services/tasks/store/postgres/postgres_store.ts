@@ -172,6 +172,10 @@ export class PostgresStore extends DatabaseStore<Notice, StoreParts>
     this.#read(({ records }) => records.starts(query));
   audit: Store["audit"] = (query) =>
     this.#read(({ records }) => records.audit(query));
+  events: Store["events"] = (query) =>
+    this.#read(({ events }) => events.page(query));
+  listeners: Store["listeners"] = (...of) =>
+    this.#read(({ events }) => events.listeners(...of));
 
   #read<Answer>(
     read: (reads: StoreReads) => Promise<Answer>,

@@ -12,6 +12,7 @@ import type { Task } from "../../domain/task.ts";
 import type { Notice } from "../instances.ts";
 import { CandidateReads } from "./candidate_reads.ts";
 import { DueFloors, type FloorMisses } from "./due_floors.ts";
+import { EventReads } from "./event_log.ts";
 import { HistoryReads } from "./history_reads.ts";
 import type { InternedNames } from "./interned_names.ts";
 import type { KnownTasks } from "./known_tasks.ts";
@@ -38,6 +39,8 @@ export class StoreReads {
   readonly histories: HistoryReads;
   /** Records, answers, usage and the audit log. */
   readonly records: RecordReads;
+  /** Events. */
+  readonly events: EventReads;
   readonly #names: InternedNames;
   readonly #known: KnownTasks;
   readonly #floors: DueFloors;
@@ -65,6 +68,7 @@ export class StoreReads {
     this.statuses = new StatusReads(parts, names);
     this.histories = new HistoryReads(runner);
     this.records = new RecordReads(runner);
+    this.events = new EventReads(runner);
   }
 
   /** Lowers the floors to what was written. */

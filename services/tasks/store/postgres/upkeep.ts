@@ -8,6 +8,7 @@
 
 import { type Pool, UNAWAITED } from "../../../shared/postgres/pool.ts";
 import type { AuditTrim } from "../queries.ts";
+import { sweepEvents } from "./event_log.ts";
 
 /** The most rows that are folded in one transaction. */
 const MAX_FOLDED = 5_000;
@@ -110,7 +111,7 @@ export async function proveCounts(pool: Pool): Promise<number> {
 /** Tables of rows that expire. */
 const EXPIRING = ["idempotency", "starts", "inbox_refused"];
 
-/** Removes at most `limit` expired rows, and returns how many. */
+/** Removes at most `limit` expired rows and events, and returns how many. */
 export async function sweepExpired(
   pool: Pool,
   nowMs: number,
@@ -126,7 +127,7 @@ export async function sweepExpired(
     );
     removed += count ?? 0;
   }
-  return removed;
+  return removed + await sweepEvents(pool, nowMs, limit - removed);
 }
 
 /**

@@ -53,6 +53,8 @@ export interface Quota {
 export type SingleWrite =
   | WriteOf<"record">
   | WriteOf<"audit">
+  | WriteOf<"listen">
+  | WriteOf<"event">
   | TaskRemoval;
 
 /** A part of what has to be applied, in its order. */
@@ -97,12 +99,13 @@ export function asAlone(write: PreparedWrite): PreparedWrite {
 
 function isSingle(write: PreparedWrite): write is SingleWrite {
   return write.kind === "record" || write.kind === "audit" ||
+    write.kind === "listen" || write.kind === "event" ||
     write.kind === "remove" && write.expectedVersion === 0;
 }
 
 type GroupedWrite = Exclude<
   PreparedWrite,
-  WriteOf<"record"> | WriteOf<"audit">
+  WriteOf<"record"> | WriteOf<"audit"> | WriteOf<"listen"> | WriteOf<"event">
 >;
 
 /** Most rows of a group, apart from those of a single write. */

@@ -147,6 +147,10 @@ function makeVersion3(folder: string): void {
   db.exec(`
     DROP TABLE probe;
     DROP TABLE starts;
+    DROP TABLE listeners;
+    DROP TABLE events;
+    DROP TRIGGER history_events;
+    DROP TRIGGER audit_events;
     ${MIGRATIONS[2]?.sql}
     DELETE FROM migrations WHERE version > 3;
     WITH RECURSIVE entries(number) AS

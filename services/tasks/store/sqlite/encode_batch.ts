@@ -256,6 +256,13 @@ class BatchEncoder {
         this.#values.push(OPERATION.addUsage, tenant, write.period);
         this.#values.push(write.executions);
         return;
+      case "listen":
+        this.#values.push(OPERATION.listen, tenant, write.untilMs);
+        return;
+      case "event":
+        this.#values.push(OPERATION.addEvent, tenant, write.type, write.atMs);
+        this.#values.push(write.text);
+        return;
       case "request":
         throw new TypeError("Cannot take a request: the store has no inbox");
       case "start": {
@@ -356,6 +363,15 @@ class BatchEncoder {
   }
 }
 
+/** The writes that never conflict. */
+const NEVER_CONFLICT: ReadonlySet<Write["kind"]> = new Set([
+  "audit",
+  "usage",
+  "start",
+  "listen",
+  "event",
+]);
+
 /**
  * The form of a transaction, which tells how it has to be applied. Most
  * transactions conflict before they change anything, so they need no undoing,
@@ -366,8 +382,7 @@ function pickForm(writes: readonly Write[]): number {
   let isCreation = false;
   for (const write of writes) {
     const { kind } = write;
-    const mayConflict = kind !== "audit" && kind !== "usage" &&
-      kind !== "start";
+    const mayConflict = !NEVER_CONFLICT.has(kind);
     if (hasChanged && mayConflict) return TRANSACTION_FORM.undoable;
     if (kind !== "require" && kind !== "quota") {
       isCreation = !hasChanged && isPlainCreation(write);

@@ -33,6 +33,9 @@ export class GroupApplier {
   readonly #usage: GroupSums;
   readonly #starts: GroupSums;
   readonly #addAudit: StatementSync;
+  readonly #listen: StatementSync;
+  readonly #endListening: StatementSync;
+  readonly #addEvent: StatementSync;
   readonly #nameTenant: StatementSync;
   readonly #nameQueue: StatementSync;
   readonly #begin: StatementSync;
@@ -62,6 +65,16 @@ export class GroupApplier {
       "INSERT OR IGNORE INTO audit VALUES(?1, coalesce(?2, " +
         "(SELECT coalesce(max(number), 0) + 1 FROM audit " +
         "WHERE tenant = ?1)), ?3, ?4, ?5)",
+    );
+    this.#listen = db.prepare(
+      "INSERT INTO listeners VALUES(?, ?, lower(hex(randomblob(8))), 0) " +
+        "ON CONFLICT(tenant) DO UPDATE " +
+        "SET until_ms = max(until_ms, excluded.until_ms)",
+    );
+    this.#endListening = db.prepare("DELETE FROM listeners WHERE tenant = ?");
+    this.#addEvent = db.prepare(
+      "INSERT INTO events(tenant, source, type, at_ms, text) " +
+        "SELECT tenant, 2, ?2, ?3, ?4 FROM listeners WHERE tenant = ?1",
     );
     this.#nameTenant = db.prepare("INSERT OR IGNORE INTO tenants VALUES(?, ?)");
     this.#nameQueue = db.prepare("INSERT OR IGNORE INTO lanes VALUES(?, ?, ?)");
@@ -212,6 +225,14 @@ export class GroupApplier {
       case OPERATION.addAudit:
         this.#addAudit.run(...cursor.take(5));
         return undefined;
+      case OPERATION.listen:
+        this.#applyListen(...cursor.take(2));
+        return undefined;
+      case OPERATION.addEvent:
+        // The events of the tasks that wait to be written come before.
+        this.#tasks.flush();
+        this.#addEvent.run(...cursor.take(4));
+        return undefined;
       case OPERATION.addUsage:
         this.#usage.add(cursor.take(2), cursor.number());
         return undefined;
@@ -221,6 +242,11 @@ export class GroupApplier {
       default:
         throw new TypeError(`Cannot apply operation ${operation}: unknown`);
     }
+  }
+
+  #applyListen(tenant: OperationValue = null, untilMs?: OperationValue): void {
+    if (untilMs === 0) this.#endListening.run(tenant);
+    else this.#listen.run(tenant, untilMs ?? null);
   }
 }
 

@@ -231,6 +231,53 @@ CREATE INDEX starts_of_group ON starts(tenant, worker, task_group);
 CREATE INDEX starts_by_expiry ON starts(expires_ms);
 `;
 
+/** Creates the tables of version 7. */
+const EVENT_TABLES = `
+-- Tenants whose events are kept, and until when. log names what is kept since
+-- the tenant was last without a row here; dropped is its last event that is gone.
+CREATE TABLE listeners(
+  tenant INTEGER PRIMARY KEY,
+  until_ms INTEGER NOT NULL,
+  log TEXT NOT NULL,
+  dropped INTEGER NOT NULL
+) STRICT;
+
+-- source is 0 for a record of a task's history, 1 for an entry of the audit log,
+-- and 2 for the engine.
+CREATE TABLE events(
+  number INTEGER PRIMARY KEY AUTOINCREMENT,
+  tenant INTEGER NOT NULL,
+  source INTEGER NOT NULL,
+  type TEXT NOT NULL,
+  at_ms INTEGER NOT NULL,
+  text TEXT NOT NULL,
+  task TEXT,
+  lane INTEGER,
+  job TEXT,
+  grp TEXT,
+  key TEXT,
+  date_ms INTEGER
+) STRICT;
+CREATE INDEX events_of ON events(tenant, number);
+
+-- Whatever writes the record has its event written in the same commit.
+CREATE TRIGGER history_events AFTER INSERT ON history
+  WHEN EXISTS(SELECT 1 FROM listeners) AND NEW.text <> ''
+BEGIN
+  INSERT INTO events(tenant, source, type, at_ms, text, task, lane, job, grp,
+      key, date_ms)
+    SELECT tenant, 0, '', NEW.text ->> '$.atMs', NEW.text, id, lane, job, grp,
+      key, date_ms
+    FROM tasks WHERE n = NEW.n AND tenant IN (SELECT tenant FROM listeners);
+END;
+CREATE TRIGGER audit_events AFTER INSERT ON audit
+  WHEN NEW.tenant IN (SELECT tenant FROM listeners)
+BEGIN
+  INSERT INTO events(tenant, source, type, at_ms, text)
+    VALUES(NEW.tenant, 1, NEW.action, NEW.at_ms, NEW.text);
+END;
+`;
+
 /** All migrations in order. A migration that was released never changes. */
 export const MIGRATIONS: readonly Migration[] = [
   { version: 1, name: "initial", sql: INITIAL_TABLES },
@@ -239,6 +286,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 4, name: "mirrored users", sql: MIRRORED_USERS },
   { version: 5, name: "no proofs", sql: NO_PROOFS },
   { version: 6, name: "starts", sql: STARTS_TABLE },
+  { version: 7, name: "events", sql: EVENT_TABLES },
 ];
 
 /**

@@ -26,6 +26,7 @@ import {
 } from "./database_file.ts";
 import { CandidateReads } from "./candidate_reads.ts";
 import type { WrittenGroup } from "../../../shared/commit_queue.ts";
+import { EventReads } from "./event_log.ts";
 import { FileShrinker } from "./file_shrinker.ts";
 import { InternedIds } from "./interned_ids.ts";
 import { ListReads } from "./list_reads.ts";
@@ -259,6 +260,10 @@ export class SqliteStore implements Store {
     }));
   audit: Store["audit"] = (query) =>
     this.#ask(({ records }) => records.audit(query));
+  events: Store["events"] = (query) =>
+    this.#ask(({ events }) => events.page(query));
+  listeners: Store["listeners"] = (...of) =>
+    this.#ask(({ events }) => events.listeners(...of));
 
   // A state that is held needs a connection of its own.
 
@@ -417,6 +422,8 @@ export class StoreReads {
   readonly histories: HistoryReads;
   /** Reads records, idempotency answers, usage counts and audit logs. */
   readonly records: RecordReads;
+  /** Reads events. */
+  readonly events: EventReads;
   readonly #reader: Reader;
 
   /** Takes a connection, which {@linkcode close} closes. */
@@ -437,6 +444,7 @@ export class StoreReads {
     this.statuses = new StatusReads(parts);
     this.histories = new HistoryReads(parts);
     this.records = new RecordReads(parts);
+    this.events = new EventReads(parts);
   }
 
   /** Where the rows have moved, if they have. */

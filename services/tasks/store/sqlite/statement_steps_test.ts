@@ -200,6 +200,11 @@ const CONSTANT: Readonly<Record<string, Call>> = {
     }),
   "the audit log": ({ reads }) =>
     reads.records.audit({ tenantId: TENANT, limit: 50, before: 150 }),
+  "events after one": ({ reads }) =>
+    reads.events.page({ tenantId: TENANT, limit: 50, after: "x" }),
+  "who listens": ({ reads }) => reads.events.listeners(100),
+  "where events end": ({ reads }) =>
+    reads.events.page({ tenantId: TENANT, limit: 50 }),
   "whether the audit log has old entries": ({ reads }) =>
     reads.records.tenantToTrim({ tenantId: TENANT, beforeMs: 0 }),
   "interned": ({ reads }) => [

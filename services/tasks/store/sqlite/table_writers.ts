@@ -7,6 +7,7 @@
 
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { ExpiredRows } from "../../../shared/sqlite/expired_rows.ts";
+import { EventSweeper } from "./event_log.ts";
 import { inTransaction } from "../../../shared/sqlite/transaction.ts";
 import type { ConflictReason } from "../result_codes.ts";
 import type { OperationCursor, OperationValue } from "./thread_messages.ts";
@@ -283,19 +284,21 @@ export function trimAudit(
 }
 
 /**
- * Removes expired idempotency entries and starts, and histories that were left
- * to sweeping.
+ * Removes expired idempotency entries, starts and events, and histories that were
+ * left to sweeping.
  */
 export class Sweeper {
   readonly #db: DatabaseSync;
   readonly #answers: ExpiredRows;
   readonly #removeStarts: StatementSync;
   readonly #histories: HistoryRemover;
+  readonly #events: EventSweeper;
 
   /** Takes the connection that writes. */
   constructor(db: DatabaseSync) {
     this.#db = db;
     this.#histories = new HistoryRemover(db);
+    this.#events = new EventSweeper(db);
     this.#answers = new ExpiredRows(db, {
       from: "idempotency INDEXED BY idempotency_by_expiry",
       key: ["tenant", "key"],
@@ -312,8 +315,9 @@ export class Sweeper {
     return inTransaction(this.#db, () => {
       const answers = this.#answers.remove(nowMs, limit);
       const { changes } = this.#removeStarts.run(nowMs, limit - answers);
-      const removed = answers + Number(changes);
-      return removed + this.#histories.sweep(limit - removed);
+      let removed = answers + Number(changes);
+      removed += this.#histories.sweep(limit - removed);
+      return removed + this.#events.sweep(nowMs, limit - removed);
     });
   }
 }

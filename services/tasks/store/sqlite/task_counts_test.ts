@@ -95,7 +95,9 @@ Deno.test("the counts of a database of version 1 are made when it is opened", as
     tamper(
       folder,
       "DROP TABLE task_counts; DROP INDEX tasks_blocked; DROP INDEX tasks_due_again; " +
-        "DROP TABLE probe; DROP TABLE starts; " +
+        "DROP TABLE probe; DROP TABLE starts; DROP TABLE events; " +
+        "DROP TABLE listeners; DROP TRIGGER history_events; " +
+        "DROP TRIGGER audit_events; " +
         "DELETE FROM migrations WHERE version > 1",
     );
     await withStore(folder, async (store) => {

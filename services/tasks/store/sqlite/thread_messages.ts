@@ -156,6 +156,10 @@ export const OPERATION = {
   requireRoom: 13,
   /** Counts a start for a rate. */
   addStart: 14,
+  /** Has the events of a tenant kept. */
+  listen: 15,
+  /** Adds an event, if the tenant's events are kept. */
+  addEvent: 16,
 } as const;
 
 /** The forms of transactions, which decide how they are applied. */

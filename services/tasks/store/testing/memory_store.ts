@@ -64,6 +64,7 @@ import type {
 } from "../store.ts";
 import type { RunningCounts } from "../../domain/records.ts";
 import { type InboxTables, MemoryInbox } from "./memory_inbox.ts";
+import { memoryEvents, sweepMemoryEvents } from "./memory_events.ts";
 import { memoryCandidates, memoryPage } from "./memory_queries.ts";
 import { memoryRows } from "./memory_rows.ts";
 import {
@@ -495,6 +496,15 @@ class MemoryStore implements Store {
     );
   };
 
+  events: Store["events"] = (query) =>
+    Promise.resolve(memoryEvents(this.#tables, query));
+
+  listeners: Store["listeners"] = (limit, afterId = "") =>
+    Promise.resolve(
+      [...this.#tables.listeners.keys()].filter((id) => id > afterId).sort()
+        .slice(0, limit),
+    );
+
   snapshot: Store["snapshot"] = (read) => read(memoryRows(this.#tables));
 
   sweep = (nowMs: number, limit: number): Promise<number> => {
@@ -509,6 +519,7 @@ class MemoryStore implements Store {
         removed++;
       }
     }
+    removed += sweepMemoryEvents(this.#tables, nowMs, limit - removed);
     return Promise.resolve(removed);
   };
 

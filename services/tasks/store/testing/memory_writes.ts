@@ -11,6 +11,7 @@ import type {
   AuditEntry,
   IdempotencyEntry,
   RecordKind,
+  StoredEvent,
   StoredRecord,
   Transaction,
   TransactionResult,
@@ -36,12 +37,37 @@ export interface MemoryTables {
   lastStart: number;
   /** Audit logs by tenant, the oldest entry first. */
   readonly audit: Map<string, readonly AuditEntry[]>;
+  /** Those who listen, by tenant: until when, and the name of the log. */
+  readonly listeners: Map<string, MemoryListener>;
+  /** Events by their number. */
+  readonly events: Map<number, MemoryEvent>;
+  /** The number of the last event, and of the last log, also of ones gone. */
+  lastEvent: number;
   /** The inbox; undefined for a store that has none. */
   readonly inbox: InboxTables | undefined;
 }
 
 /** A start that was counted for a rate. */
 export type MemoryStart = WriteOf<"start"> & { readonly number: number };
+
+/** Someone who listens to a tenant. */
+export interface MemoryListener {
+  readonly untilMs: number;
+  readonly log: number;
+  readonly dropped: number;
+}
+
+/** A kept event. */
+export interface MemoryEvent {
+  readonly tenantId: string;
+  readonly atMs: number;
+  readonly event: EventWithoutCursor;
+}
+
+/** An event before it has a place. */
+export type EventWithoutCursor = StoredEvent extends infer Event
+  ? Event extends unknown ? Omit<Event, "cursor"> : never
+  : never;
 
 /** Creates empty tables. */
 export function newMemoryTables(
@@ -62,6 +88,9 @@ export function newMemoryTables(
     starts: new Map(),
     lastStart: 0,
     audit: new Map(),
+    listeners: new Map(),
+    events: new Map(),
+    lastEvent: 0,
   };
 }
 
@@ -158,6 +187,25 @@ function applyWrite(to: Circumstances, write: Write): Reason | undefined {
       const line = { ...write.entry, number };
       const all = [...lines, line].sort((a, b) => a.number - b.number);
       put(to, tables.audit, [write.tenantId, all]);
+      addEvent(to, write.tenantId, { source: "audit", ...toTold(write.entry) });
+      return undefined;
+    }
+    case "listen": {
+      const { tenantId, untilMs } = write;
+      const there = tables.listeners.get(tenantId);
+      put(to, tables.listeners, [
+        tenantId,
+        untilMs === 0 ? undefined : {
+          untilMs: Math.max(untilMs, there?.untilMs ?? 0),
+          log: there?.log ?? ++tables.lastEvent,
+          dropped: there?.dropped ?? 0,
+        },
+      ]);
+      return undefined;
+    }
+    case "event": {
+      const { tenantId, type, atMs, text } = write;
+      addEvent(to, tenantId, { source: "engine", type, atMs, text });
       return undefined;
     }
     case "usage": {
@@ -213,7 +261,28 @@ function applyTask(
   const history = (tables.histories.get(id) ?? [])
     .filter(({ seq }) => seq > foldThrough);
   put(to, tables.histories, [id, [...history, ...write.history]]);
+  const { workerId, job, group, key, dateMs } = next;
+  for (const { text } of write.history) {
+    const task = { id, workerId, job, group, key, dateMs };
+    addEvent(to, tenantId, { source: "history", text, task });
+  }
   return undefined;
+}
+
+function toTold({ atMs, action: type, text }: Omit<AuditEntry, "number">) {
+  return { type, atMs, text };
+}
+
+/** Keeps an event, if someone listens to the tenant. */
+function addEvent(
+  to: Circumstances,
+  tenantId: string,
+  event: EventWithoutCursor,
+): void {
+  const { listeners, events } = to.tables;
+  if (!listeners.has(tenantId)) return;
+  const { atMs } = event.source === "history" ? JSON.parse(event.text) : event;
+  put(to, events, [++to.tables.lastEvent, { tenantId, atMs, event }]);
 }
 
 function applyRecord(

@@ -12,6 +12,7 @@ import type {
 import { drawnCases } from "./conformance/drawn_cases.ts";
 import { dueCases } from "./conformance/due_cases.ts";
 import { historyFoldCases } from "./conformance/history_fold_cases.ts";
+import { eventCases, severalEventCases } from "./conformance/event_cases.ts";
 import { historyCases } from "./conformance/history_cases.ts";
 import { listCases } from "./conformance/list_cases.ts";
 import { listOrderCases } from "./conformance/list_order_cases.ts";
@@ -60,6 +61,7 @@ export function storeConformance(
     ...statusCases(),
     ...historyCases(),
     ...historyFoldCases(),
+    ...eventCases(),
   ];
   for (const { title, run } of cases) {
     register({
@@ -81,7 +83,9 @@ export function severalStoresConformance(
   open: () => Promise<SeveralStores>,
   register: (test: Deno.TestDefinition) => void = Deno.test,
 ): void {
-  for (const { title, run } of severalStoresCases()) {
+  for (
+    const { title, run } of [...severalStoresCases(), ...severalEventCases()]
+  ) {
     register({
       name: `several ${name} stores ${title}`,
       fn: () => runOn(open, run),
