@@ -161,6 +161,14 @@ export class PostgresStore extends DatabaseStore<Notice, StoreParts>
     this.#read(({ records }) => records.starts(query));
   audit: Store["audit"] = (query) =>
     this.#read(({ records }) => records.audit(query));
+  activity: Store["activity"] = (query) =>
+    this.#read(({ kept }) => kept.activity(query));
+  topCounts: Store["topCounts"] = (query) =>
+    this.#read(({ kept }) => kept.topCounts(query));
+  lateTasks: Store["lateTasks"] = (query) =>
+    this.#read(({ kept }) => kept.lateTasks(query));
+  failingTasks: Store["failingTasks"] = (query) =>
+    this.#read(({ kept }) => kept.failingTasks(query));
 
   #read<Answer>(
     read: (reads: StoreReads) => Promise<Answer>,

@@ -147,6 +147,11 @@ function makeVersion3(folder: string): void {
   db.exec(`
     DROP TABLE probe;
     DROP TABLE starts;
+    DROP TABLE job_counts;
+    DROP TABLE activity;
+    DROP INDEX task_counts_top;
+    DROP INDEX tasks_failing;
+    ALTER TABLE tasks DROP COLUMN failing_ms;
     ${MIGRATIONS[2]?.sql}
     DELETE FROM migrations WHERE version > 3;
     WITH RECURSIVE entries(number) AS

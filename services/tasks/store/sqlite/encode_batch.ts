@@ -7,6 +7,7 @@
 
 import type { Pausing } from "../../../shared/slices.ts";
 import { listLinks } from "../../domain/placement.ts";
+import { ACTIVITY_COLUMNS } from "../kept_counts.ts";
 import type { Transaction, Write } from "../store.ts";
 import type { QueuedBatch } from "../../../shared/commit_queue.ts";
 import { demandSame, tenantOfTransaction } from "../tenant_batches.ts";
@@ -264,6 +265,13 @@ class BatchEncoder {
         this.#values.push(atMs, expiresAtMs, count);
         return;
       }
+      case "activity": {
+        const { series, stepMs, atMs, expiresAtMs, counts } = write;
+        this.#values.push(OPERATION.addActivity, tenant, series.workerId);
+        this.#values.push(series.job, stepMs, atMs, expiresAtMs);
+        for (const [name] of ACTIVITY_COLUMNS) this.#values.push(counts[name]);
+        return;
+      }
     }
   }
 
@@ -367,7 +375,7 @@ function pickForm(writes: readonly Write[]): number {
   for (const write of writes) {
     const { kind } = write;
     const mayConflict = kind !== "audit" && kind !== "usage" &&
-      kind !== "start";
+      kind !== "start" && kind !== "activity";
     if (hasChanged && mayConflict) return TRANSACTION_FORM.undoable;
     if (kind !== "require" && kind !== "quota") {
       isCreation = !hasChanged && isPlainCreation(write);

@@ -28,6 +28,7 @@ import { CandidateReads } from "./candidate_reads.ts";
 import type { WrittenGroup } from "../../../shared/commit_queue.ts";
 import { FileShrinker } from "./file_shrinker.ts";
 import { InternedIds } from "./interned_ids.ts";
+import { KeptReads } from "./kept_reads.ts";
 import { ListReads } from "./list_reads.ts";
 import { HistoryReads, RecordReads } from "./record_reads.ts";
 import { findMoved, type Moved } from "./moved_mark.ts";
@@ -259,6 +260,14 @@ export class SqliteStore implements Store {
     }));
   audit: Store["audit"] = (query) =>
     this.#ask(({ records }) => records.audit(query));
+  activity: Store["activity"] = (query) =>
+    this.#ask(({ kept }) => kept.activity(query));
+  topCounts: Store["topCounts"] = (query) =>
+    this.#ask(({ kept }) => kept.topCounts(query));
+  lateTasks: Store["lateTasks"] = (query) =>
+    this.#ask(({ kept }) => kept.lateTasks(query));
+  failingTasks: Store["failingTasks"] = (query) =>
+    this.#ask(({ kept }) => kept.failingTasks(query));
 
   // A state that is held needs a connection of its own.
 
@@ -417,6 +426,8 @@ export class StoreReads {
   readonly histories: HistoryReads;
   /** Reads records, idempotency answers, usage counts and audit logs. */
   readonly records: RecordReads;
+  /** Reads what is counted as tasks change. */
+  readonly kept: KeptReads;
   readonly #reader: Reader;
 
   /** Takes a connection, which {@linkcode close} closes. */
@@ -437,6 +448,7 @@ export class StoreReads {
     this.statuses = new StatusReads(parts);
     this.histories = new HistoryReads(parts);
     this.records = new RecordReads(parts);
+    this.kept = new KeptReads(parts);
   }
 
   /** Where the rows have moved, if they have. */

@@ -60,6 +60,8 @@ export interface CountFault {
   readonly queueId: number;
   /** The status's number. */
   readonly status: number;
+  /** The job whose count it is; undefined for that of all jobs. */
+  readonly job?: string | undefined;
   /** How much has to be added to the stored count. */
   readonly delta: number;
 }
@@ -156,6 +158,9 @@ export const OPERATION = {
   requireRoom: 13,
   /** Counts a start for a rate. */
   addStart: 14,
+  // 15 and 16 are reserved.
+  /** Adds to the activity of a span of time. */
+  addActivity: 17,
 } as const;
 
 /** The forms of transactions, which decide how they are applied. */

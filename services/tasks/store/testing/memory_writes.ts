@@ -17,6 +17,7 @@ import type {
   Write,
 } from "../store.ts";
 import type { InboxTables } from "./memory_inbox.ts";
+import { activityKey, addedActivity } from "./memory_kept.ts";
 
 /** All tables. Their keys contain the tenant. */
 export interface MemoryTables {
@@ -34,11 +35,16 @@ export interface MemoryTables {
   readonly starts: Map<number, MemoryStart>;
   /** The number of the last start, also of one that is gone. */
   lastStart: number;
+  /** Spans of activity by tenant, series, length and beginning. */
+  readonly activity: Map<string, MemoryActivity>;
   /** Audit logs by tenant, the oldest entry first. */
   readonly audit: Map<string, readonly AuditEntry[]>;
   /** The inbox; undefined for a store that has none. */
   readonly inbox: InboxTables | undefined;
 }
+
+/** The activity of a span of time. */
+export type MemoryActivity = Omit<WriteOf<"activity">, "kind">;
 
 /** A start that was counted for a rate. */
 export type MemoryStart = WriteOf<"start"> & { readonly number: number };
@@ -61,6 +67,7 @@ export function newMemoryTables(
     usage: new Map(),
     starts: new Map(),
     lastStart: 0,
+    activity: new Map(),
     audit: new Map(),
   };
 }
@@ -164,6 +171,12 @@ function applyWrite(to: Circumstances, write: Write): Reason | undefined {
       const key = twoPartKey(write.tenantId, write.period);
       const before = tables.usage.get(key) ?? 0;
       put(to, tables.usage, [key, before + write.executions]);
+      return undefined;
+    }
+    case "activity": {
+      const key = activityKey(write);
+      const added = addedActivity(tables.activity.get(key), write);
+      put(to, tables.activity, [key, added]);
       return undefined;
     }
     case "request": {

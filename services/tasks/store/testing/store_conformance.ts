@@ -13,6 +13,7 @@ import { drawnCases } from "./conformance/drawn_cases.ts";
 import { dueCases } from "./conformance/due_cases.ts";
 import { historyFoldCases } from "./conformance/history_fold_cases.ts";
 import { historyCases } from "./conformance/history_cases.ts";
+import { keptCases } from "./conformance/kept_cases.ts";
 import { listCases } from "./conformance/list_cases.ts";
 import { listOrderCases } from "./conformance/list_order_cases.ts";
 import { quotaCases } from "./conformance/quota_cases.ts";
@@ -58,6 +59,7 @@ export function storeConformance(
     ...listCases(),
     ...listOrderCases(),
     ...statusCases(),
+    ...keptCases(),
     ...historyCases(),
     ...historyFoldCases(),
   ];

@@ -1,0 +1,115 @@
+/**
+ * What a store in memory counts: every query looks at everything.
+ *
+ * @module
+ */
+
+import { computePlacement } from "../../domain/placement.ts";
+import type { Task, TaskStatus } from "../../domain/task.ts";
+import {
+  addActivity,
+  type KeptCounts,
+  LATE_STATUSES,
+  type LateTasks,
+  type QueueCounts,
+} from "../kept_counts.ts";
+import type { MemoryActivity, MemoryTables } from "./memory_writes.ts";
+
+/** The key of a span of activity in its table. */
+export function activityKey(
+  { tenantId, series, stepMs, atMs }: Omit<MemoryActivity, "counts">,
+): string {
+  const { workerId, job } = series;
+  return JSON.stringify([tenantId, workerId, job, stepMs, atMs]);
+}
+
+/** The span after more was added to it. */
+export function addedActivity(
+  before: MemoryActivity | undefined,
+  write: MemoryActivity,
+): MemoryActivity {
+  if (before === undefined) return write;
+  return {
+    ...write,
+    expiresAtMs: Math.max(before.expiresAtMs, write.expiresAtMs),
+    counts: addActivity(before.counts, write.counts),
+  };
+}
+
+/** Reads what is counted, from the tables themselves. */
+export function memoryKept(tables: MemoryTables): KeptCounts {
+  const ofTenant = (tenantId: string): readonly Task[] =>
+    [...tables.tasks.values()].filter((task) => task.tenantId === tenantId);
+  return {
+    activity: ({ tenantId, series, stepMs, fromMs, toMs }) =>
+      Promise.resolve(
+        [...tables.activity.values()].filter((span) =>
+          span.tenantId === tenantId && span.stepMs === stepMs &&
+          span.series.workerId === series.workerId &&
+          span.series.job === series.job && span.atMs >= fromMs &&
+          span.atMs < toMs
+        ).map(({ atMs, counts }) => ({ ...counts, atMs }))
+          .sort((one, other) => one.atMs - other.atMs),
+      ),
+    topCounts({ tenantId, by, statuses, limit }) {
+      const queues = Map.groupBy(
+        ofTenant(tenantId),
+        ({ workerId, job }) =>
+          JSON.stringify(by === "job" ? [workerId, job] : [workerId]),
+      );
+      const all = Array.from(queues.values(), (tasks): QueueCounts => {
+        const counts: Partial<Record<TaskStatus, number>> = {};
+        for (const { status } of tasks) {
+          if (!statuses.includes(status)) continue;
+          counts[status] = (counts[status] ?? 0) + 1;
+        }
+        const { workerId, job } = tasks[0]!;
+        return { workerId, ...by === "job" ? { job } : {}, counts };
+      });
+      const top = new Set(
+        statuses.flatMap((status) =>
+          all.filter(({ counts }) => counts[status] !== undefined)
+            .sort((one, other) =>
+              (other.counts[status] ?? 0) - (one.counts[status] ?? 0)
+            ).slice(0, limit)
+        ),
+      );
+      return Promise.resolve([...top]);
+    },
+    lateTasks({ tenantId, workerIds, beforeMs, limit }) {
+      const late = new Map<string, LateTasks>();
+      for (const workerId of workerIds) {
+        for (const status of LATE_STATUSES) {
+          const tasks = ofTenant(tenantId).filter((task) =>
+            task.workerId === workerId && task.status === status &&
+            task.dateMs < beforeMs
+          ).sort((one, other) => one.dateMs - other.dateMs);
+          for (const { job, dateMs } of tasks.slice(0, limit)) {
+            const key = JSON.stringify([workerId, job]);
+            const { count = 0, sinceMs = dateMs } = late.get(key) ?? {};
+            late.set(key, {
+              ...{ workerId, job },
+              count: count + 1,
+              sinceMs: Math.min(sinceMs, dateMs),
+            });
+          }
+        }
+      }
+      return Promise.resolve([...late.values()]);
+    },
+    failingTasks: ({ tenantId, limit }) =>
+      Promise.resolve(
+        ofTenant(tenantId)
+          .map((task) => ({
+            task,
+            sinceMs: computePlacement(task).failingSinceMs ?? -Infinity,
+          }))
+          .filter(({ sinceMs }) => sinceMs !== -Infinity)
+          .sort((one, other) =>
+            other.sinceMs - one.sinceMs ||
+            (one.task.id < other.task.id ? 1 : -1)
+          )
+          .slice(0, limit).map(({ task }) => task),
+      ),
+  };
+}
