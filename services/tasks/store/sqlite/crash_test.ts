@@ -167,7 +167,7 @@ function rowsIn(folder: string): string {
   const db = new DatabaseSync(databasePath(folder));
   const first = "(SELECT min(n) FROM tasks)";
   const rows = [
-    `SELECT * FROM tasks WHERE n = ${first}`,
+    `SELECT n, id, version, status, lane, body FROM tasks WHERE n = ${first}`,
     `SELECT * FROM history WHERE n = ${first}`,
     "SELECT * FROM usage WHERE period = 'old'",
     `SELECT number, at_ms, text FROM audit WHERE action = '${OLD}'`,

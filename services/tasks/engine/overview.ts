@@ -1,0 +1,173 @@
+/**
+ * Surveys a tenant's tasks from what is counted as they change: the longest
+ * queues, what is late, and what needs somebody. It costs the same with any
+ * number of tasks.
+ *
+ * @module
+ */
+
+import { SILENT_AFTER_MS } from "../domain/explain.ts";
+import type { WorkerDefinition } from "../domain/records.ts";
+import type { Task, TaskStatus } from "../domain/task.ts";
+import type { LateTasks, QueueCounts } from "../store/kept_counts.ts";
+import type { StatusCounts } from "../store/store.ts";
+import type { Engine } from "./engine.ts";
+
+/** A task that was to start so long ago is late. */
+export const LATE_AFTER_MS = 60_000;
+/** The most workers, and the most jobs, of a survey. */
+export const MAX_QUEUES = 20;
+/** The most failing schedules of a survey. */
+export const MAX_FAILING = 20;
+/** The most late tasks that are looked at, and at least of a worker. */
+const [MAX_LATE, MIN_LATE] = [1_000, 50];
+/** The statuses that are counted by worker and job; `done` may be late. */
+const COUNTED = ["waiting", "running", "retry", "failed", "done"] as const;
+/** Those of which a queue is as long as they are many. */
+const IN_QUEUE = ["waiting", "running", "retry", "failed"] as const;
+
+/** Late tasks of a queue. */
+export interface Lateness {
+  /** How many there are, among those that were looked at. */
+  readonly count: number;
+  /** Whether that is all of them. */
+  readonly isExact: boolean;
+  /** The earliest date of them; undefined where there are none. */
+  readonly sinceMs: number | undefined;
+}
+
+/** The tasks of a worker, or of one of its jobs. */
+export interface QueueState extends QueueCounts {
+  /** The worker; undefined when it was removed. */
+  readonly worker: WorkerDefinition | undefined;
+  /** Late tasks of it. */
+  readonly late: Lateness;
+}
+
+/** A queue with late tasks of which nobody asks for any. */
+export interface UnaskedQueue extends QueueState {
+  /**
+   * When its worker last asked for such tasks; undefined when it has not since
+   * the service was started.
+   */
+  readonly seenAtMs: number | undefined;
+}
+
+/** A survey of a tenant's tasks. */
+export interface Survey {
+  /** How many tasks are in each status. */
+  readonly counts: StatusCounts;
+  /** Late tasks of all workers. */
+  readonly late: Lateness;
+  /** The workers with the most tasks, at most {@linkcode MAX_QUEUES}. */
+  readonly workers: readonly QueueState[];
+  /** The jobs with the most tasks, at most {@linkcode MAX_QUEUES}. */
+  readonly jobs: readonly QueueState[];
+  /** Schedules whose last run has failed, the latest failure first. */
+  readonly failing: readonly Task[];
+  /** Pull workers that do not ask for tasks although some are late. */
+  readonly silent: readonly UnaskedQueue[];
+  /** Jobs of other pull workers of which no process asks for tasks. */
+  readonly unasked: readonly UnaskedQueue[];
+}
+
+/**
+ * Surveys a tenant.
+ *
+ * @throws {Error} when the store fails
+ */
+export async function surveyTenant(
+  { parts, liveness }: Pick<Engine, "parts" | "liveness">,
+  { tenantId, nowMs }: { readonly tenantId: string; readonly nowMs: number },
+): Promise<Survey> {
+  const { store, workers } = parts;
+  const of = { tenantId, statuses: COUNTED, limit: MAX_QUEUES };
+  const [counts, byWorker, byJob, failing] = await Promise.all([
+    store.counts({ tenantId }),
+    store.topCounts({ ...of, by: "worker" }),
+    store.topCounts({ ...of, by: "job" }),
+    store.failingTasks({ tenantId, limit: MAX_FAILING }),
+  ]);
+  const workerIds = pickLatest(byWorker);
+  const limit = Math.max(MIN_LATE, Math.floor(MAX_LATE / workerIds.length));
+  const late = await store.lateTasks({
+    ...{ tenantId, workerIds, limit },
+    beforeMs: nowMs - LATE_AFTER_MS,
+  });
+  const find = async (queues: readonly QueueCounts[]) =>
+    await Promise.all(queues.map(async (queue): Promise<QueueState> => ({
+      ...queue,
+      worker: await workers.get(tenantId, queue.workerId),
+      late: lateOf(
+        late.filter(({ workerId, job }) =>
+          workerId === queue.workerId && job === (queue.job ?? job)
+        ),
+        limit,
+      ),
+    })));
+  const states = await find(byWorker);
+  const jobs = await find(byJob);
+  const seen = (queue: QueueState): UnaskedQueue => {
+    const life = liveness.of({ tenantId, workerId: queue.workerId });
+    const seenAtMs = queue.job === undefined
+      ? life?.lastSeenAtMs
+      : life?.jobSeenAtMs(queue.job);
+    return { ...queue, seenAtMs };
+  };
+  const isUnasked = ({ worker, late, seenAtMs }: UnaskedQueue): boolean =>
+    worker?.kind === "pull" && !worker.isPaused && late.count > 0 &&
+    nowMs - (seenAtMs ?? -Infinity) > SILENT_AFTER_MS;
+  const silent = states.map(seen).filter(isUnasked);
+  const isSilent = new Set(silent.map(({ workerId }) => workerId));
+  return {
+    counts,
+    late: {
+      ...lateOf(late, Infinity),
+      isExact: byWorker.length < MAX_QUEUES &&
+        states.every(({ late }) => late.isExact),
+    },
+    workers: longest(states),
+    jobs: longest(jobs),
+    failing,
+    silent: longest(silent),
+    unasked: longest(
+      jobs.filter(({ workerId }) => !isSilent.has(workerId)).map(seen)
+        .filter(isUnasked),
+    ),
+  };
+}
+
+/** The workers whose late tasks are looked for: those with the most that may be. */
+function pickLatest(queues: readonly QueueCounts[]): readonly string[] {
+  const size = (
+    { counts: { waiting = 0, retry = 0, done = 0 } }: QueueCounts,
+  ) => waiting + retry + done;
+  return queues.filter((queue) => size(queue) > 0)
+    .toSorted((one, other) => size(other) - size(one))
+    .slice(0, MAX_QUEUES).map(({ workerId }) => workerId);
+}
+
+function lateOf(late: readonly LateTasks[], limit: number): Lateness {
+  let count = 0;
+  let sinceMs: number | undefined;
+  for (const one of late) {
+    count += one.count;
+    sinceMs = Math.min(one.sinceMs, sinceMs ?? Infinity);
+  }
+  return { count, isExact: count < limit, sinceMs };
+}
+
+/** The longest queues, without those that are empty. */
+function longest<Queue extends QueueState>(
+  queues: readonly Queue[],
+): readonly Queue[] {
+  const size = ({ counts }: Queue): number =>
+    IN_QUEUE.reduce(
+      (sum, status: TaskStatus) => sum + (counts[status] ?? 0),
+      0,
+    );
+  return queues.filter((queue) => size(queue) > 0 || queue.late.count > 0)
+    .toSorted((one, other) =>
+      size(other) - size(one) || other.late.count - one.late.count
+    ).slice(0, MAX_QUEUES);
+}
