@@ -12,8 +12,6 @@ import { operatorRoutes } from "./accounts/operator_routes.ts";
 import { signupRoute, type TokenVerifier } from "./accounts/signup_route.ts";
 import type { ApiParts } from "./api_parts.ts";
 import { keyRoutes } from "./keys/key_routes.ts";
-import { activityRoute } from "./overview/activity_route.ts";
-import { overviewRoute } from "./overview/overview_route.ts";
 import { leaseRoutes } from "./leases/lease_routes.ts";
 import { instancesRoute } from "./service/instance_routes.ts";
 import { planRoutes } from "./service/plan_routes.ts";
@@ -49,8 +47,6 @@ export function allRoutes(
   const routes: readonly AnyRoute[] = [
     ...taskRoutes(parts, { operations }),
     ...refusedRoutes(parts),
-    overviewRoute(parts),
-    activityRoute(parts),
     ...workerRoutes(parts),
     ...leaseRoutes(parts),
     ...userRoutes(parts),

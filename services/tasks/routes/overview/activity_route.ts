@@ -69,9 +69,15 @@ const NAMES = {
   duration_sum: "runSumMs",
 } as const satisfies Record<keyof typeof COUNTS, keyof ActivityCounts>;
 
-const EXAMPLE = Object.fromEntries(
-  Object.keys(COUNTS).map((name, index) => [name, [0, 10 - index]]),
-);
+/** An example of {@linkcode ACTIVITY}. */
+export const ACTIVITY_EXAMPLE = {
+  from: "2027-01-15T08:00:00.000Z",
+  to: "2027-01-15T08:10:00.000Z",
+  step: "PT5M",
+  ...Object.fromEntries(
+    Object.keys(COUNTS).map((name, index) => [name, [0, 10 - index]]),
+  ),
+};
 
 /** The schema of activity over time. */
 export const ACTIVITY = named(
@@ -85,12 +91,7 @@ export const ACTIVITY = named(
   {
     description: "What tasks did over time: of each count a list with a " +
       "number for each span, the earliest first",
-    examples: [{
-      from: "2027-01-15T08:00:00.000Z",
-      to: "2027-01-15T08:10:00.000Z",
-      step: "PT5M",
-      ...EXAMPLE,
-    }],
+    examples: [ACTIVITY_EXAMPLE],
   },
 );
 

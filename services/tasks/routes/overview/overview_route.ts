@@ -34,7 +34,12 @@ import type { ApiParts } from "../api_parts.ts";
 import { shownTime } from "../record_table.ts";
 import { READS_TASKS } from "../tasks/task_schema.ts";
 import { viewError } from "../tasks/task_view.ts";
-import { ACTIVITY, pickWindow, viewActivity } from "./activity_route.ts";
+import {
+  ACTIVITY,
+  ACTIVITY_EXAMPLE,
+  pickWindow,
+  viewActivity,
+} from "./activity_route.ts";
 
 /** From which part of a limit on it is told of. */
 const NEAR = 0.8;
@@ -44,7 +49,7 @@ const NAME = text({ maxLength: 200 });
 
 const WORKER = {
   worker: described(NAME, "Its name; the id when it was removed"),
-  worker_id: described(NAME, "Its id"),
+  worker_id: described(NAME, "Begins with `wrk_`; stays when it is renamed"),
 };
 const JOB = { job: described(NAME, "The handler within the worker") };
 const LATE = {
@@ -66,6 +71,20 @@ const SEEN = {
   ),
 };
 
+const WORKER_EXAMPLE = {
+  worker: "mailer",
+  worker_id: "wrk_06f1cdq1s5n0q2v4x7z9b3d5f8",
+};
+const LATE_EXAMPLE = {
+  late: 9,
+  late_is_exact: true,
+  late_since: "2027-01-15T08:02:20.000Z",
+};
+const QUEUE_EXAMPLE = {
+  ...{ waiting: 12, running: 3, retry: 0, failed: 1 },
+  ...LATE_EXAMPLE,
+};
+
 const OVERVIEW: Shape = named(
   "Overview",
   object({
@@ -73,7 +92,10 @@ const OVERVIEW: Shape = named(
     counts: described(
       object(
         Object.fromEntries(
-          TASK_STATUSES.map((status) => [status, described(WHOLE, status)]),
+          TASK_STATUSES.map((status) => [
+            status,
+            described(WHOLE, `How many are \`${status}\``),
+          ]),
         ),
       ),
       "How many tasks are in each status",
@@ -94,8 +116,11 @@ const OVERVIEW: Shape = named(
           id: described(NAME, "The id of the task"),
           ...WORKER,
           ...JOB,
-          key: described(nullable(text()), "Its key"),
-          status: described(choice(TASK_STATUSES), "Its status"),
+          key: described(nullable(text()), "By which its owner knows it"),
+          status: described(
+            choice(TASK_STATUSES),
+            "`failed` if it has ended by that",
+          ),
           failed_at: shownTime("When its last run failed"),
           error: described(nullable(asGiven(TASK_ERROR)), "Why"),
           next: described(nullable(dateTime()), "When it runs next"),
@@ -129,7 +154,42 @@ const OVERVIEW: Shape = named(
         "who may not read the usage",
     ),
   }),
-  { description: "What the tasks do, and what needs somebody" },
+  {
+    description: "What the tasks do, and what needs somebody",
+    examples: [{
+      at: "2027-01-15T08:07:30.000Z",
+      counts: {
+        ...Object.fromEntries(TASK_STATUSES.map((status) => [status, 0])),
+        waiting: 12,
+        running: 3,
+      },
+      ...LATE_EXAMPLE,
+      workers: [{ ...WORKER_EXAMPLE, ...QUEUE_EXAMPLE }],
+      jobs: [{ ...WORKER_EXAMPLE, job: "welcome", ...QUEUE_EXAMPLE }],
+      activity: ACTIVITY_EXAMPLE,
+      failing_schedules: [{
+        id: "tsk_37efnd0000749gadqcbm8b2hrm",
+        ...WORKER_EXAMPLE,
+        job: "report",
+        key: "daily report",
+        status: "scheduled",
+        failed_at: "2027-01-15T06:00:02.000Z",
+        error: {
+          code: "timed_out",
+          message: "The attempt took longer than 30 s",
+          at: "2027-01-15T06:00:02.000Z",
+        },
+        next: "2027-01-16T06:00:00.000Z",
+      }],
+      silent_workers: [{
+        ...WORKER_EXAMPLE,
+        ...LATE_EXAMPLE,
+        last_seen_at: "2027-01-15T08:02:11.000Z",
+      }],
+      unasked_jobs: [],
+      near_limits: [{ limit: "active_tasks", allowed: 1_000, used: 870 }],
+    }],
+  },
 );
 
 /** Makes the route of the overview. */
