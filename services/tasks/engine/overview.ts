@@ -9,7 +9,12 @@
 import { SILENT_AFTER_MS } from "../domain/explain.ts";
 import type { WorkerDefinition } from "../domain/records.ts";
 import type { Task, TaskStatus } from "../domain/task.ts";
-import type { LateTasks, QueueCounts } from "../store/kept_counts.ts";
+import {
+  addLate,
+  type LateCount,
+  type LateTasks,
+  type QueueCounts,
+} from "../store/kept_counts.ts";
 import type { StatusCounts } from "../store/store.ts";
 import type { Engine } from "./engine.ts";
 
@@ -19,8 +24,10 @@ export const LATE_AFTER_MS = 60_000;
 export const MAX_QUEUES = 20;
 /** The most failing schedules of a survey. */
 export const MAX_FAILING = 20;
-/** The most late tasks that are looked at, and at least of a worker. */
-const [MAX_LATE, MIN_LATE] = [1_000, 50];
+/** The most late tasks of a worker and a status that are counted. */
+const MAX_LATE = 200;
+/** Those that are read to know their jobs. */
+const MAX_READ = 10;
 /** The statuses that are counted by worker and job; `done` may be late. */
 const COUNTED = ["waiting", "running", "retry", "failed", "done"] as const;
 /** Those of which a queue is as long as they are many. */
@@ -28,7 +35,7 @@ const IN_QUEUE = ["waiting", "running", "retry", "failed"] as const;
 
 /** Late tasks of a queue. */
 export interface Lateness {
-  /** How many there are, among those that were looked at. */
+  /** How many were found. */
   readonly count: number;
   /** Whether that is all of them. */
   readonly isExact: boolean;
@@ -88,22 +95,17 @@ export async function surveyTenant(
     store.topCounts({ ...of, by: "job" }),
     store.failingTasks({ tenantId, limit: MAX_FAILING }),
   ]);
-  const workerIds = pickLatest(byWorker);
-  const limit = Math.max(MIN_LATE, Math.floor(MAX_LATE / workerIds.length));
   const late = await store.lateTasks({
-    ...{ tenantId, workerIds, limit },
+    ...{ tenantId, workerIds: pickLatest(byWorker) },
+    ...{ limit: MAX_LATE, maxRead: MAX_READ },
     beforeMs: nowMs - LATE_AFTER_MS,
   });
+  const lateBy = new Map(late.map((one) => [one.workerId, one]));
   const find = async (queues: readonly QueueCounts[]) =>
     await Promise.all(queues.map(async (queue): Promise<QueueState> => ({
       ...queue,
       worker: await workers.get(tenantId, queue.workerId),
-      late: lateOf(
-        late.filter(({ workerId, job }) =>
-          workerId === queue.workerId && job === (queue.job ?? job)
-        ),
-        limit,
-      ),
+      late: lateOf(lateBy.get(queue.workerId), queue.job),
     })));
   const states = await find(byWorker);
   const jobs = await find(byJob);
@@ -122,9 +124,10 @@ export async function surveyTenant(
   return {
     counts,
     late: {
-      ...lateOf(late, Infinity),
+      ...NOT_LATE,
+      ...late.reduce(addLate, undefined as LateCount | undefined),
       isExact: byWorker.length < MAX_QUEUES &&
-        states.every(({ late }) => late.isExact),
+        late.every(({ isExact }) => isExact),
     },
     workers: longest(states),
     jobs: longest(jobs),
@@ -147,14 +150,20 @@ function pickLatest(queues: readonly QueueCounts[]): readonly string[] {
     .slice(0, MAX_QUEUES).map(({ workerId }) => workerId);
 }
 
-function lateOf(late: readonly LateTasks[], limit: number): Lateness {
-  let count = 0;
-  let sinceMs: number | undefined;
-  for (const one of late) {
-    count += one.count;
-    sinceMs = Math.min(one.sinceMs, sinceMs ?? Infinity);
-  }
-  return { count, isExact: count < limit, sinceMs };
+const NOT_LATE: Lateness = { count: 0, isExact: true, sinceMs: undefined };
+
+/** Late tasks of a worker, or of one of its jobs as far as they were read. */
+function lateOf(
+  late: LateTasks | undefined,
+  job: string | undefined,
+): Lateness {
+  if (late === undefined || job === undefined) return late ?? NOT_LATE;
+  const read = late.jobs.values().reduce((sum, { count }) => sum + count, 0);
+  return {
+    ...NOT_LATE,
+    ...late.jobs.get(job),
+    isExact: late.isExact && read === late.count,
+  };
 }
 
 /** The longest queues, without those that are empty. */

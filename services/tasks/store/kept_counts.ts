@@ -7,7 +7,6 @@
  */
 
 import type { Task, TaskStatus } from "../domain/task.ts";
-import type { WorkerName } from "./queries.ts";
 
 /** Reads what is counted as tasks change. */
 export interface KeptCounts {
@@ -20,9 +19,8 @@ export interface KeptCounts {
    */
   topCounts(query: TopCountsQuery): Promise<readonly QueueCounts[]>;
   /**
-   * Tasks of some workers that may be taken, or soon may, and whose dates have
-   * passed long ago; the earliest first where there are more than `limit` of a
-   * worker and status.
+   * The workers, among some, with tasks whose dates have passed long ago and
+   * that may be taken, or soon may.
    */
   lateTasks(query: LateTasksQuery): Promise<readonly LateTasks[]>;
   /**
@@ -176,18 +174,42 @@ export interface LateTasksQuery {
   readonly workerIds: readonly string[];
   /** Tasks with a date before this instant are late. */
   readonly beforeMs: number;
-  /** The most tasks of a worker and a status that are looked at. */
+  /** The most tasks of a worker and a status that are counted. */
   readonly limit: number;
+  /**
+   * The most tasks of a worker and a status that are read for their jobs: those
+   * with the earliest dates. Counting takes an index alone, reading the rows.
+   */
+  readonly maxRead: number;
 }
 
-/** Late tasks of a job. */
-export interface LateTasks extends Omit<WorkerName, "tenantId"> {
-  /** The job. */
-  readonly job: string;
-  /** How many there are, among those that were looked at. */
+/** Late tasks. */
+export interface LateCount {
+  /** How many there are. */
   readonly count: number;
   /** The earliest date. */
   readonly sinceMs: number;
+}
+
+/** Late tasks of a worker. */
+export interface LateTasks extends LateCount {
+  /** The worker. */
+  readonly workerId: string;
+  /** Whether all were counted. */
+  readonly isExact: boolean;
+  /** Those that were read, by their jobs. */
+  readonly jobs: ReadonlyMap<string, LateCount>;
+}
+
+/** Adds late tasks up. */
+export function addLate(
+  one: LateCount | undefined,
+  other: LateCount,
+): LateCount {
+  return one === undefined ? other : {
+    count: one.count + other.count,
+    sinceMs: Math.min(one.sinceMs, other.sinceMs),
+  };
 }
 
 /** The statuses whose tasks are late when their date has passed. */

@@ -12,8 +12,10 @@ import {
   ACTIVITY_COLUMNS,
   type ActivityPoint,
   type ActivityQuery,
+  addLate,
   type FailingTasksQuery,
   LATE_STATUSES,
+  type LateCount,
   type LateTasks,
   type LateTasksQuery,
   MAX_COLUMN,
@@ -119,34 +121,56 @@ export class KeptReads {
     );
   }
 
-  /** Late tasks of some workers, by job. */
+  /** Late tasks of some workers. */
   async lateTasks(
-    { tenantId, workerIds, beforeMs, limit }: LateTasksQuery,
+    { tenantId, workerIds, beforeMs, limit, maxRead }: LateTasksQuery,
   ): Promise<readonly LateTasks[]> {
     const tenant = await this.#names.tenant(tenantId);
     if (tenant === undefined || workerIds.length === 0) return [];
     const builder = new SqlBuilder();
+    const statuses = builder.add(LATE_STATUSES.map(statusCode), "smallint[]");
+    const before = builder.add(beforeMs, "bigint");
+    const late = (columns: string, most: number): string =>
+      `(SELECT ${columns} FROM task_state AS state WHERE ` +
+      "state.tenant = lanes.tenant AND state.lane = lanes.lane AND " +
+      `state.status = late_of.status AND state.date_ms < ${before} ` +
+      `ORDER BY date_ms LIMIT ${builder.add(most, "bigint")})`;
     const rows = await this.#parts.runner.query<
-      { worker: string; job: string; count: number; since_ms: number }
+      {
+        worker: string;
+        job: string | null;
+        count: number;
+        since_ms: number;
+      }
     >(
-      "SELECT lanes.worker, late.job, count(*) AS count, " +
-        "min(late.date_ms) AS since_ms FROM lanes CROSS JOIN " +
-        `unnest(${
-          builder.add(LATE_STATUSES.map(statusCode), "smallint[]")
-        }) AS late_of(status) CROSS JOIN LATERAL (` +
-        "SELECT job, date_ms FROM task_state AS state " +
-        "WHERE state.tenant = lanes.tenant AND state.lane = lanes.lane AND " +
-        "state.status = late_of.status AND " +
-        `state.date_ms < ${builder.add(beforeMs, "bigint")} ` +
-        `ORDER BY date_ms LIMIT ${builder.add(limit, "bigint")}) AS late ` +
+      "SELECT lanes.worker, late.* FROM lanes CROSS JOIN " +
+        `unnest(${statuses}) AS late_of(status) CROSS JOIN LATERAL (` +
+        "SELECT NULL::text AS job, count(*) AS count, " +
+        `min(date_ms) AS since_ms FROM ${late("date_ms", limit)} AS counted ` +
+        "UNION ALL SELECT job, count(*), min(date_ms) FROM " +
+        `${late("job, date_ms", maxRead)} AS read GROUP BY job) AS late ` +
         `WHERE lanes.tenant = ${builder.add(tenant, "integer")} AND ` +
-        `lanes.worker = ANY(${builder.add([...workerIds], "text[]")}) ` +
-        "GROUP BY lanes.worker, late.job",
+        `lanes.worker = ANY(${builder.add([...workerIds], "text[]")}) AND ` +
+        "late.count > 0",
       builder.parameters,
     );
-    return rows.map(({ worker: workerId, job, count, since_ms: sinceMs }) => ({
-      ...{ workerId, job, count, sinceMs },
-    }));
+    return Array.from(
+      Map.groupBy(rows, ({ worker }) => worker),
+      ([workerId, found]): LateTasks => {
+        let all: LateCount | undefined;
+        let isExact = true;
+        const jobs = new Map<string, LateCount>();
+        for (const { job, count, since_ms: sinceMs } of found) {
+          if (job !== null) {
+            jobs.set(job, addLate(jobs.get(job), { count, sinceMs }));
+            continue;
+          }
+          all = addLate(all, { count, sinceMs });
+          if (count === limit) isExact = false;
+        }
+        return { workerId, ...all ?? { count: 0, sinceMs: 0 }, isExact, jobs };
+      },
+    );
   }
 
   /** The repeating tasks whose last run has failed. */

@@ -9,8 +9,10 @@ import type { Task, TaskStatus } from "../../domain/task.ts";
 import {
   type ActivityPoint,
   type ActivityQuery,
+  addLate,
   type FailingTasksQuery,
   LATE_STATUSES,
+  type LateCount,
   type LateTasks,
   type LateTasksQuery,
   type QueueCounts,
@@ -20,6 +22,16 @@ import {
 import { statusCode } from "../task_body.ts";
 import { readNumber, readText, type Row } from "./reader.ts";
 import type { ReadParts } from "./task_reads.ts";
+
+const FROM_LATE = "FROM tasks INDEXED BY tasks_by_date WHERE tenant = ? " +
+  "AND lane = ? AND status = ? AND date_ms < ? ORDER BY date_ms LIMIT ?";
+
+function readLate(row: Row): LateCount {
+  return {
+    count: readNumber(row, "count"),
+    sinceMs: readNumber(row, "since_ms"),
+  };
+}
 
 /** Reads what is counted as tasks change; see {@linkcode KeptCounts}. */
 export class KeptReads {
@@ -94,9 +106,9 @@ export class KeptReads {
     });
   }
 
-  /** Late tasks of some workers, by job. */
+  /** Late tasks of some workers. */
   lateTasks(
-    { tenantId, workerIds, beforeMs, limit }: LateTasksQuery,
+    { tenantId, workerIds, beforeMs, limit, maxRead }: LateTasksQuery,
   ): readonly LateTasks[] {
     const { reader, interned } = this.#parts;
     const tenant = interned.tenant(tenantId);
@@ -105,33 +117,33 @@ export class KeptReads {
       workerIds.flatMap((workerId) => {
         const lane = interned.queueId(tenantId, workerId);
         if (lane === undefined) return [];
-        const jobs = new Map<string, LateTasks>();
+        let all: LateCount | undefined;
+        let isExact = true;
+        const jobs = new Map<string, LateCount>();
         for (const status of LATE_STATUSES) {
-          const rows = reader.rows(
-            "SELECT job, count(*) AS count, min(date_ms) AS since_ms FROM (" +
-              "SELECT job, date_ms FROM tasks INDEXED BY tasks_by_date " +
-              "WHERE tenant = ? AND lane = ? AND status = ? AND date_ms < ? " +
-              "ORDER BY date_ms LIMIT ?) GROUP BY job",
-            tenant,
-            lane,
-            statusCode(status),
-            beforeMs,
+          const of = [tenant, lane, statusCode(status), beforeMs];
+          const found = reader.row(
+            "SELECT count(*) AS count, min(date_ms) AS since_ms FROM (" +
+              `SELECT date_ms ${FROM_LATE})`,
+            ...of,
             limit,
           );
-          for (const row of rows) {
+          if (found === undefined || found["count"] === 0) continue;
+          all = addLate(all, readLate(found));
+          if (found["count"] === limit) isExact = false;
+          for (
+            const row of reader.rows(
+              "SELECT job, count(*) AS count, min(date_ms) AS since_ms FROM (" +
+                `SELECT job, date_ms ${FROM_LATE}) GROUP BY job`,
+              ...of,
+              maxRead,
+            )
+          ) {
             const job = readText(row, "job");
-            const before = jobs.get(job);
-            jobs.set(job, {
-              ...{ workerId, job },
-              count: (before?.count ?? 0) + readNumber(row, "count"),
-              sinceMs: Math.min(
-                before?.sinceMs ?? Infinity,
-                readNumber(row, "since_ms"),
-              ),
-            });
+            jobs.set(job, addLate(jobs.get(job), readLate(row)));
           }
         }
-        return [...jobs.values()];
+        return all === undefined ? [] : [{ workerId, ...all, isExact, jobs }];
       })
     );
   }

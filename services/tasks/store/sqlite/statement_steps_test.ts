@@ -227,6 +227,7 @@ const CONSTANT: Readonly<Record<string, Call>> = {
       workerIds: WORKERS,
       beforeMs: SAMPLE_MS + 1e9,
       limit: 20,
+      maxRead: 5,
     }),
   "failing tasks": ({ reads }) =>
     reads.kept.failingTasks({ tenantId: TENANT, limit: 20 }),

@@ -8,8 +8,10 @@ import { computePlacement } from "../../domain/placement.ts";
 import type { Task, TaskStatus } from "../../domain/task.ts";
 import {
   addActivity,
+  addLate,
   type KeptCounts,
   LATE_STATUSES,
+  type LateCount,
   type LateTasks,
   type QueueCounts,
 } from "../kept_counts.ts";
@@ -76,26 +78,26 @@ export function memoryKept(tables: MemoryTables): KeptCounts {
       );
       return Promise.resolve([...top]);
     },
-    lateTasks({ tenantId, workerIds, beforeMs, limit }) {
-      const late = new Map<string, LateTasks>();
-      for (const workerId of workerIds) {
+    lateTasks({ tenantId, workerIds, beforeMs, limit, maxRead }) {
+      const late = workerIds.flatMap((workerId): LateTasks[] => {
+        let all: LateCount | undefined;
+        let isExact = true;
+        const jobs = new Map<string, LateCount>();
         for (const status of LATE_STATUSES) {
           const tasks = ofTenant(tenantId).filter((task) =>
             task.workerId === workerId && task.status === status &&
             task.dateMs < beforeMs
-          ).sort((one, other) => one.dateMs - other.dateMs);
-          for (const { job, dateMs } of tasks.slice(0, limit)) {
-            const key = JSON.stringify([workerId, job]);
-            const { count = 0, sinceMs = dateMs } = late.get(key) ?? {};
-            late.set(key, {
-              ...{ workerId, job },
-              count: count + 1,
-              sinceMs: Math.min(sinceMs, dateMs),
-            });
+          ).sort((one, other) => one.dateMs - other.dateMs).slice(0, limit);
+          if (tasks.length === limit) isExact = false;
+          for (const [index, { job, dateMs: sinceMs }] of tasks.entries()) {
+            const one = { count: 1, sinceMs };
+            all = addLate(all, one);
+            if (index < maxRead) jobs.set(job, addLate(jobs.get(job), one));
           }
         }
-      }
-      return Promise.resolve([...late.values()]);
+        return all === undefined ? [] : [{ workerId, ...all, isExact, jobs }];
+      });
+      return Promise.resolve(late);
     },
     failingTasks: ({ tenantId, limit }) =>
       Promise.resolve(

@@ -213,23 +213,30 @@ export function keptCases(): readonly StoreCase[] {
         of({ status: "waiting", workerId: "wrk_b", dateMs: 2_500 }),
         of({ status: "waiting", workerId: "wrk_c", dateMs: 2_500 }),
       );
-      const read = async (limit: number) =>
+      const read = async (limit: number, maxRead = limit) =>
         (await store.lateTasks({
           tenantId: TENANT,
           workerIds: ["wrk_a", "wrk_b", "wrk_none"],
           beforeMs: 3_000,
-          limit,
-        })).map((late) =>
-          `${late.workerId}/${late.job} ${late.count} since ${late.sinceMs}`
-        ).sort();
+          ...{ limit, maxRead },
+        })).map(({ workerId, count, sinceMs, isExact, jobs }) => {
+          const each = [...jobs].map(([job, late]) =>
+            `${job} ${late.count} since ${late.sinceMs}`
+          ).sort().join(", ");
+          return `${workerId} ${count}${isExact ? "" : " or more"} since ` +
+            `${sinceMs}: ${each}`;
+        }).sort();
       assertEquals(await read(9), [
-        "wrk_a/one 2 since 500",
-        "wrk_a/two 1 since 2000",
-        "wrk_b/default 1 since 2500",
+        "wrk_a 3 since 500: one 2 since 500, two 1 since 2000",
+        "wrk_b 1 since 2500: default 1 since 2500",
+      ]);
+      assertEquals(await read(9, 1), [
+        "wrk_a 3 since 500: one 2 since 500",
+        "wrk_b 1 since 2500: default 1 since 2500",
       ]);
       assertEquals(await read(1), [
-        "wrk_a/one 2 since 500",
-        "wrk_b/default 1 since 2500",
+        "wrk_a 2 or more since 500: one 2 since 500",
+        "wrk_b 1 or more since 2500: default 1 since 2500",
       ]);
     });
 
