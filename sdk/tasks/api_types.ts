@@ -1454,7 +1454,7 @@ export interface Usage {
   readonly limits: PlanLimits;
 }
 
-/** What the tasks do, and what needs somebody. */
+/** What the tasks do, and what needs attention. */
 export interface Overview {
   /** When it was read. */
   readonly at: string;

@@ -535,7 +535,7 @@ export class TasksClient<Jobs extends JobTypes<Jobs> = AnyJobs> {
   }
 
   /**
-   * Returns what the tasks do and what needs somebody: counts by status, worker
+   * Returns what the tasks do and what needs attention: counts by status, worker
    * and job, late tasks, the activity of the last day, failing schedules,
    * workers that do not ask for tasks, and limits that are nearly used up. It
    * takes as long with any number of tasks.

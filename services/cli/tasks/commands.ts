@@ -75,7 +75,7 @@ export function taskCommands(io: CliIo): readonly Command[] {
     })),
     {
       name: "overview",
-      about: "show what tasks do and what needs somebody",
+      about: "show what tasks do and what needs attention",
       run: async (args) => {
         const { runOverview } = await import("./overview.ts");
         return await runOverview(args, io);

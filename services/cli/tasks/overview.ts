@@ -1,5 +1,5 @@
 /**
- * `tercet tasks overview`: shows what tasks do and what needs somebody.
+ * `tercet tasks overview`: shows what tasks do and what needs attention.
  *
  * @module
  */
@@ -13,7 +13,7 @@ const COMMAND: CommandShape = {
   usage: "tercet tasks overview",
   about:
     "Shows what tasks do: by status, worker and job, in the last 24 hours, " +
-    "and what needs somebody. Exit codes: 0 success, 1 refused or no answer, " +
+    "and what needs attention. Exit codes: 0 success, 1 refused or no answer, " +
     "2 invalid arguments.",
 };
 
@@ -83,7 +83,7 @@ function formatLate(
   return isExact ? String(late) : `${late} or more`;
 }
 
-/** What needs somebody, a line each. */
+/** What needs attention, a line each. */
 function listNeeds(overview: Overview): readonly string[] {
   const { failing_schedules: failing, near_limits: limits } = overview;
   const needs = [
@@ -92,7 +92,7 @@ function listNeeds(overview: Overview): readonly string[] {
       `${formatLate(queue)} of its tasks are late`
     ),
     ...overview.unasked_jobs.map((queue) =>
-      `Nobody asks for job "${queue.job}" of worker "${queue.worker}", and ` +
+      `No process asks for job "${queue.job}" of worker "${queue.worker}", and ` +
       `${formatLate(queue)} of its tasks are late`
     ),
     ...failing.map(({ id, worker, job, failed_at: at, error }) =>
@@ -103,7 +103,7 @@ function listNeeds(overview: Overview): readonly string[] {
       `${used} of ${allowed} ${limit.replaceAll("_", " ")} of the plan are used`
     ),
   ];
-  return needs.length === 0 ? [] : ["", "What needs somebody:", ...needs];
+  return needs.length === 0 ? [] : ["", "What needs attention:", ...needs];
 }
 
 function sinceSeen(

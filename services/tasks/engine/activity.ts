@@ -95,7 +95,7 @@ export class ActivityCounter {
     const { next } = change;
     if (next === undefined) return;
     const counted = countChange(change);
-    // Callbacks and other tasks of the service itself are nobody's.
+    // Callbacks and other tasks of the service itself belong to no tenant.
     if (counted === undefined) return;
     if (tenantOfInternal(next.tenantId) !== undefined) return;
     const counts = this.#find(next);
@@ -253,7 +253,7 @@ function buildWrites(
     ) {
       for (const { stepMs, keptMs } of ACTIVITY_STEPS) {
         const atMs = floorTo(minuteMs, stepMs);
-        // Nobody could read it any longer.
+        // It could not be read any longer.
         if (atMs + keptMs <= nowMs) continue;
         const key = `${stepMs} ${atMs} ${of.workerId}\n${of.job}`;
         const before = writes.get(key)?.counts ?? NO_ACTIVITY;

@@ -84,7 +84,7 @@ Deno.test("ActivityCounter counts what tasks do, of all, by worker and by job, i
     ] as const
   ) counter.note({ previous, next });
   assertEquals(await read(), {});
-  await clock.advance(5_000);
+  await clock.advanceAsync(5_000);
   const all = {
     ...{ created: 1, started: 2, succeeded: 1, failed: 1, lost: 1 },
     ...{ completed: 1, missed: 3, lagSumMs: 1_300, lagMaxMs: 900 },
@@ -112,7 +112,7 @@ Deno.test("ActivityCounter counts jobs beyond the limit together, until the next
   for (let index = 0; index < 600; index++) make(index);
   make(0, { workerId: "wrk_b" });
   make(3);
-  await clock.advance(5_000);
+  await clock.advanceAsync(5_000);
   assertEquals(await read(), { created: 602 });
   assertEquals(await read({ workerId: "wrk_a" }), { created: 601 });
   assertEquals(await read({ workerId: "wrk_a", job: "job 3" }), { created: 2 });
@@ -133,9 +133,8 @@ Deno.test("ActivityCounter writes what it has at its stop, and what the store re
     })
   );
   counter.note({ previous: undefined, next: WAITING });
-  await clock.advance(5_000);
+  await clock.advanceAsync(5_000);
   counter.note({ previous: undefined, next: WAITING });
-  await clock.advance(1);
   assertEquals(
     logger.messages[0],
     "Cannot store counted activity: the store failed",

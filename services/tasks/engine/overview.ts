@@ -1,6 +1,6 @@
 /**
  * Surveys a tenant's tasks from what is counted as they change: the longest
- * queues, what is late, and what needs somebody. It costs the same with any
+ * queues, what is late, and what needs attention. It costs the same with any
  * number of tasks.
  *
  * @module
@@ -51,7 +51,7 @@ export interface QueueState extends QueueCounts {
   readonly late: Lateness;
 }
 
-/** A queue with late tasks of which nobody asks for any. */
+/** A queue with late tasks of which no process asks for any. */
 export interface UnaskedQueue extends QueueState {
   /**
    * When its worker last asked for such tasks; undefined when it has not since

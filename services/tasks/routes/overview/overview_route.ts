@@ -1,6 +1,6 @@
 /**
  * The route of the overview: what waits, runs and fails, what was done in the
- * last day, and what needs somebody, in one answer.
+ * last day, and what needs attention, in one answer.
  *
  * @module
  */
@@ -155,7 +155,7 @@ const OVERVIEW: Shape = named(
     ),
   }),
   {
-    description: "What the tasks do, and what needs somebody",
+    description: "What the tasks do, and what needs attention",
     examples: [{
       at: "2027-01-15T08:07:30.000Z",
       counts: {
@@ -198,7 +198,7 @@ export function overviewRoute({ engine, plans }: ApiParts): AnyRoute {
     ...READS_TASKS,
     path: "/v1/overview",
     operationId: "getOverview",
-    summary: "See what tasks do and what needs somebody",
+    summary: "See what tasks do and what needs attention",
     description: "Read from counts that are kept as tasks change, so it " +
       "takes as long with any number of tasks.",
     answers: { 200: { description: "The overview", shape: OVERVIEW } },

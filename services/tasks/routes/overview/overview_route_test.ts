@@ -9,7 +9,7 @@ const HOURLY = { interval: "PT1H", on_failure: "continue" };
 
 /** Lets counted activity be written. */
 async function settle({ clock }: TasksApi): Promise<void> {
-  await clock.advance(5_000);
+  await clock.advanceAsync(5_000);
 }
 
 Deno.test("GET /v1/overview counts tasks by status, worker and job, the most first", async () => {
@@ -39,7 +39,7 @@ Deno.test("GET /v1/overview counts tasks by status, worker and job, the most fir
   await api.close();
 });
 
-Deno.test("GET /v1/overview tells which workers and jobs nobody asks for although tasks are late", async () => {
+Deno.test("GET /v1/overview tells of workers and jobs with late tasks that no process asks for", async () => {
   const api = await openTasksApi();
   const made = await api.create({ job: "mail" });
   const worker = { tenantId: api.tenant.id, workerId: api.worker.id };
@@ -47,7 +47,7 @@ Deno.test("GET /v1/overview tells which workers and jobs nobody asks for althoug
   api.engine.liveness.seen(worker, { nowMs: api.clock.nowMs() });
   const read = async () => Object((await api.call("GET", "/v1/overview")).json);
   assertEquals((await read()).silent_workers, []);
-  await api.clock.advance(61_000);
+  await api.clock.advanceAsync(61_000);
   const late = {
     ...{ worker: "mailer", worker_id: api.worker.id },
     ...{ late: 1, late_is_exact: true, late_since: made.at("date") },

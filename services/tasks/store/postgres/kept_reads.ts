@@ -89,7 +89,7 @@ export class KeptReads {
       { worker: string; job?: string; status: number; count: number }
     >(
       `WITH wanted AS (SELECT unnest(${codes}) AS status), ` +
-        // What was not folded yet may be of any queue.
+        // Deltas that were not folded yet may be of any queue.
         `news AS MATERIALIZED (SELECT ${key}, sum(count) AS count ` +
         `FROM count_deltas WHERE tenant = ${tenant} AND ` +
         `status = ANY(${codes})${by === "job" ? " AND job IS NOT NULL" : ""} ` +

@@ -19,7 +19,8 @@ import {
   readActivity,
   type TopCountsQuery,
 } from "../kept_counts.ts";
-import { statusCode } from "../task_body.ts";
+import { decodeStatus, statusCode } from "../task_body.ts";
+import type { PiecewiseRead } from "./read_turns.ts";
 import { readNumber, readText, type Row } from "./reader.ts";
 import type { ReadParts } from "./task_reads.ts";
 
@@ -59,93 +60,100 @@ export class KeptReads {
     ).map(readActivity);
   }
 
-  /** The queues with the most tasks in any of some statuses. */
-  topCounts(
+  /** The queues with the most tasks in any of some statuses, in pieces. */
+  *topCounts(
     { tenantId, by, statuses, limit }: TopCountsQuery,
-  ): readonly QueueCounts[] {
+  ): PiecewiseRead<readonly QueueCounts[]> {
     const { reader, interned } = this.#parts;
     const tenant = interned.tenant(tenantId);
     if (tenant === undefined) return [];
     const [table, columns] = by === "job"
       ? ["job_counts", "lane, job"]
       : ["task_counts", "lane"];
-    return reader.snapshot(() => {
-      const queues = new Map<string, Row>();
-      for (const status of statuses) {
-        const rows = reader.rows(
-          `SELECT ${columns} FROM ${table} INDEXED BY ${table}_top ` +
-            "WHERE tenant = ? AND status = ? AND count > 0 " +
-            "ORDER BY count DESC LIMIT ?",
+    const codes = statuses.map(statusCode);
+    const found = new Map<string, Row>();
+    for (const code of codes) {
+      const rows = reader.rows(
+        `SELECT ${columns} FROM ${table} INDEXED BY ${table}_top ` +
+          "WHERE tenant = ? AND status = ? AND count > 0 " +
+          "ORDER BY count DESC LIMIT ?",
+        tenant,
+        code,
+        limit,
+      );
+      for (const row of rows) found.set(Object.values(row).join(" "), row);
+    }
+    const queues: QueueCounts[] = [];
+    for (const row of found.values()) {
+      yield;
+      const lane = readNumber(row, "lane");
+      const job = by === "job" ? readText(row, "job") : undefined;
+      const counts: Partial<Record<TaskStatus, number>> = {};
+      for (
+        const kept of reader.rows(
+          `SELECT status, count FROM ${table} WHERE tenant = ? AND lane = ? ` +
+            `AND status IN (${codes.join()}) AND count > 0` +
+            (job === undefined ? "" : " AND job = ?"),
           tenant,
-          statusCode(status),
-          limit,
-        );
-        for (const row of rows) queues.set(Object.values(row).join(" "), row);
-      }
-      return Array.from(queues.values(), (row): QueueCounts => {
-        const lane = readNumber(row, "lane");
-        const job = by === "job" ? readText(row, "job") : undefined;
-        const counts: Partial<Record<TaskStatus, number>> = {};
-        for (const status of statuses) {
-          const count = reader.number(
-            `SELECT count FROM ${table} WHERE tenant = ? AND lane = ? ` +
-              `AND status = ?${job === undefined ? "" : " AND job = ?"}`,
-            tenant,
-            lane,
-            statusCode(status),
-            ...(job === undefined ? [] : [job]),
-          ) ?? 0;
-          if (count > 0) counts[status] = count;
-        }
-        const workerId = reader.text(
-          "SELECT worker FROM lanes WHERE lane = ?",
           lane,
-        ) ?? "";
-        return { workerId, ...job === undefined ? {} : { job }, counts };
-      });
-    });
+          ...(job === undefined ? [] : [job]),
+        )
+      ) {
+        counts[decodeStatus(readNumber(kept, "status"))] = readNumber(
+          kept,
+          "count",
+        );
+      }
+      const workerId = reader.text(
+        "SELECT worker FROM lanes WHERE lane = ?",
+        lane,
+      ) ?? "";
+      queues.push({ workerId, ...job === undefined ? {} : { job }, counts });
+    }
+    return queues;
   }
 
-  /** Late tasks of some workers. */
-  lateTasks(
+  /** Late tasks of some workers, in pieces. */
+  *lateTasks(
     { tenantId, workerIds, beforeMs, limit, maxRead }: LateTasksQuery,
-  ): readonly LateTasks[] {
+  ): PiecewiseRead<readonly LateTasks[]> {
     const { reader, interned } = this.#parts;
     const tenant = interned.tenant(tenantId);
     if (tenant === undefined) return [];
-    return reader.snapshot(() =>
-      workerIds.flatMap((workerId) => {
-        const lane = interned.queueId(tenantId, workerId);
-        if (lane === undefined) return [];
-        let all: LateCount | undefined;
-        let isExact = true;
-        const jobs = new Map<string, LateCount>();
-        for (const status of LATE_STATUSES) {
-          const of = [tenant, lane, statusCode(status), beforeMs];
-          const found = reader.row(
-            "SELECT count(*) AS count, min(date_ms) AS since_ms FROM (" +
-              `SELECT date_ms ${FROM_LATE})`,
+    const late: LateTasks[] = [];
+    for (const workerId of workerIds) {
+      yield;
+      const lane = interned.queueId(tenantId, workerId);
+      if (lane === undefined) continue;
+      let all: LateCount | undefined;
+      let isExact = true;
+      const jobs = new Map<string, LateCount>();
+      for (const status of LATE_STATUSES) {
+        const of = [tenant, lane, statusCode(status), beforeMs];
+        const found = reader.row(
+          "SELECT count(*) AS count, min(date_ms) AS since_ms FROM (" +
+            `SELECT date_ms ${FROM_LATE})`,
+          ...of,
+          limit,
+        );
+        if (found === undefined || found["count"] === 0) continue;
+        all = addLate(all, readLate(found));
+        if (found["count"] === limit) isExact = false;
+        for (
+          const row of reader.rows(
+            "SELECT job, count(*) AS count, min(date_ms) AS since_ms FROM (" +
+              `SELECT job, date_ms ${FROM_LATE}) GROUP BY job`,
             ...of,
-            limit,
-          );
-          if (found === undefined || found["count"] === 0) continue;
-          all = addLate(all, readLate(found));
-          if (found["count"] === limit) isExact = false;
-          for (
-            const row of reader.rows(
-              "SELECT job, count(*) AS count, min(date_ms) AS since_ms FROM (" +
-                `SELECT job, date_ms ${FROM_LATE}) GROUP BY job`,
-              ...of,
-              maxRead,
-            )
-          ) {
-            const job = readText(row, "job");
-            jobs.set(job, addLate(jobs.get(job), readLate(row)));
-          }
+            maxRead,
+          )
+        ) {
+          const job = readText(row, "job");
+          jobs.set(job, addLate(jobs.get(job), readLate(row)));
         }
-        return all === undefined ? [] : [{ workerId, ...all, isExact, jobs }];
-      })
-    );
+      }
+      if (all !== undefined) late.push({ workerId, ...all, isExact, jobs });
+    }
+    return late;
   }
 
   /** The repeating tasks whose last run has failed. */

@@ -262,10 +262,6 @@ export class SqliteStore implements Store {
     this.#ask(({ records }) => records.audit(query));
   activity: Store["activity"] = (query) =>
     this.#ask(({ kept }) => kept.activity(query));
-  topCounts: Store["topCounts"] = (query) =>
-    this.#ask(({ kept }) => kept.topCounts(query));
-  lateTasks: Store["lateTasks"] = (query) =>
-    this.#ask(({ kept }) => kept.lateTasks(query));
   failingTasks: Store["failingTasks"] = (query) =>
     this.#ask(({ kept }) => kept.failingTasks(query));
 
@@ -282,6 +278,10 @@ export class SqliteStore implements Store {
     this.#read("", ({ statuses }) => statuses.queues());
   history: Store["history"] = (query) =>
     this.#read(query.tenantId, ({ histories }) => histories.page(query));
+  topCounts: Store["topCounts"] = (query) =>
+    this.#read(query.tenantId, ({ kept }) => kept.topCounts(query));
+  lateTasks: Store["lateTasks"] = (query) =>
+    this.#read(query.tenantId, ({ kept }) => kept.lateTasks(query));
   scan: Store["scan"] = (query) =>
     this.#read("", ({ statuses }) => inOnePiece(() => statuses.scan(query)));
   records: Store["records"] = (query) =>

@@ -7,7 +7,6 @@
 import { computePlacement } from "../../domain/placement.ts";
 import type { Task, TaskStatus } from "../../domain/task.ts";
 import {
-  addActivity,
   addLate,
   type KeptCounts,
   LATE_STATUSES,
@@ -15,28 +14,7 @@ import {
   type LateTasks,
   type QueueCounts,
 } from "../kept_counts.ts";
-import type { MemoryActivity, MemoryTables } from "./memory_writes.ts";
-
-/** The key of a span of activity in its table. */
-export function activityKey(
-  { tenantId, series, stepMs, atMs }: Omit<MemoryActivity, "counts">,
-): string {
-  const { workerId, job } = series;
-  return JSON.stringify([tenantId, workerId, job, stepMs, atMs]);
-}
-
-/** The span after more was added to it. */
-export function addedActivity(
-  before: MemoryActivity | undefined,
-  write: MemoryActivity,
-): MemoryActivity {
-  if (before === undefined) return write;
-  return {
-    ...write,
-    expiresAtMs: Math.max(before.expiresAtMs, write.expiresAtMs),
-    counts: addActivity(before.counts, write.counts),
-  };
-}
+import type { MemoryTables } from "./memory_writes.ts";
 
 /** Reads what is counted, from the tables themselves. */
 export function memoryKept(tables: MemoryTables): KeptCounts {

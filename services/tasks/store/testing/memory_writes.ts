@@ -7,6 +7,7 @@
 import type { HistoryRecord } from "../../domain/history.ts";
 import { computePlacement } from "../../domain/placement.ts";
 import { isFinal, type Task } from "../../domain/task.ts";
+import { addActivity } from "../kept_counts.ts";
 import type {
   AuditEntry,
   IdempotencyEntry,
@@ -17,7 +18,6 @@ import type {
   Write,
 } from "../store.ts";
 import type { InboxTables } from "./memory_inbox.ts";
-import { activityKey, addedActivity } from "./memory_kept.ts";
 
 /** All tables. Their keys contain the tenant. */
 export interface MemoryTables {
@@ -194,6 +194,27 @@ function applyWrite(to: Circumstances, write: Write): Reason | undefined {
       return undefined;
     }
   }
+}
+
+/** The key of a span of activity in its table. */
+function activityKey(
+  { tenantId, series, stepMs, atMs }: Omit<MemoryActivity, "counts">,
+): string {
+  const { workerId, job } = series;
+  return JSON.stringify([tenantId, workerId, job, stepMs, atMs]);
+}
+
+/** The span after more was added to it. */
+function addedActivity(
+  before: MemoryActivity | undefined,
+  write: MemoryActivity,
+): MemoryActivity {
+  if (before === undefined) return write;
+  return {
+    ...write,
+    expiresAtMs: Math.max(before.expiresAtMs, write.expiresAtMs),
+    counts: addActivity(before.counts, write.counts),
+  };
 }
 
 function applyTask(
