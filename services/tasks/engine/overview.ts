@@ -6,6 +6,8 @@
  * @module
  */
 
+import { BoundedMap } from "../../shared/bounded_map.ts";
+import { type Clock, steadyClock } from "../../shared/clock.ts";
 import { SILENT_AFTER_MS } from "../domain/explain.ts";
 import type { WorkerDefinition } from "../domain/records.ts";
 import type { Task, TaskStatus } from "../domain/task.ts";
@@ -62,6 +64,8 @@ export interface UnaskedQueue extends QueueState {
 
 /** A survey of a tenant's tasks. */
 export interface Survey {
+  /** When it was made. */
+  readonly atMs: number;
   /** How many tasks are in each status. */
   readonly counts: StatusCounts;
   /** Late tasks of all workers. */
@@ -78,15 +82,54 @@ export interface Survey {
   readonly unasked: readonly UnaskedQueue[];
 }
 
+/** How old a survey may be that is shown again, in milliseconds. */
+const FRESH_MS = 1_000;
+/** The most tenants whose last surveys are kept. */
+const MAX_TENANTS = 1_000;
+
 /**
- * Surveys a tenant.
- *
- * @throws {Error} when the store fails
+ * Surveys tenants, each at most once a second, however many look at their
+ * overviews.
  */
-export async function surveyTenant(
-  { parts, liveness }: Pick<Engine, "parts" | "liveness">,
-  { tenantId, nowMs }: { readonly tenantId: string; readonly nowMs: number },
+export class Surveys {
+  readonly #engine: SurveyedEngine;
+  readonly #clock: Clock;
+  readonly #last = new BoundedMap<
+    string,
+    { readonly atMs: number; readonly survey: Promise<Survey> }
+  >({ maxEntries: MAX_TENANTS });
+
+  /** Takes the engine, or what a survey needs of it. */
+  constructor(engine: SurveyedEngine) {
+    this.#engine = engine;
+    this.#clock = steadyClock(engine.parts.clock);
+  }
+
+  /**
+   * A survey of a tenant that is at most a second old.
+   *
+   * @throws {Error} when the store fails
+   */
+  read(tenantId: string): Promise<Survey> {
+    const atMs = this.#clock.nowMs();
+    const last = this.#last.get(tenantId);
+    if (last !== undefined && atMs - last.atMs < FRESH_MS) return last.survey;
+    const survey = surveyTenant(this.#engine, tenantId);
+    this.#last.set(tenantId, { atMs, survey });
+    // A failure is not kept.
+    survey.catch(() => this.#last.delete(tenantId));
+    return survey;
+  }
+}
+
+/** What a survey needs of the engine. */
+type SurveyedEngine = Pick<Engine, "parts" | "liveness">;
+
+async function surveyTenant(
+  { parts, liveness }: SurveyedEngine,
+  tenantId: string,
 ): Promise<Survey> {
+  const nowMs = parts.clock.nowMs();
   const { store, workers } = parts;
   const of = { tenantId, statuses: COUNTED, limit: MAX_QUEUES };
   const [counts, byWorker, byJob, failing] = await Promise.all([
@@ -122,6 +165,7 @@ export async function surveyTenant(
   const silent = states.map(seen).filter(isUnasked);
   const isSilent = new Set(silent.map(({ workerId }) => workerId));
   return {
+    atMs: nowMs,
     counts,
     late: {
       ...NOT_LATE,

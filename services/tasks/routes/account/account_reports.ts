@@ -254,25 +254,35 @@ export function usageRoute({ engine, plans }: ApiParts): AnyRoute {
  */
 export async function readUse(
   { parts, usage }: Pick<Engine, "parts" | "usage">,
-  { tenantId, limits, nowMs }: {
+  { tenantId, limits, nowMs, isUnlimitedCounted = true }: {
     readonly tenantId: string;
     readonly limits: PlanLimits;
     readonly nowMs: number;
+    /**
+     * Whether workers, users and keys are counted that no limit bounds.
+     *
+     * @default {true}
+     */
+    readonly isUnlimitedCounted?: boolean;
   },
 ): Promise<Readonly<Record<LimitName, Use>>> {
   const { store } = parts;
+  const countUse: typeof countedUse = async (limit, count) =>
+    limit === null && !isUnlimitedCounted
+      ? { limit, used: 0, is_exact: false }
+      : await countedUse(limit, count);
   const [counts, executions, workers, users, keys] = await Promise.all([
     store.counts({ tenantId }),
     usage.executions(tenantId),
-    countedUse(
+    countUse(
       limits.workers,
       (cap) => countRecords(store, { kind: "worker", tenantId, cap }),
     ),
-    countedUse(
+    countUse(
       limits.users,
       (cap) => countRecords(store, { kind: "user", tenantId, cap }),
     ),
-    countedUse(
+    countUse(
       limits.keys,
       async (cap) =>
         (await surveyKeys(parts, { tenantId, nowMs, cap })).counted,

@@ -23,7 +23,7 @@ import {
   MAX_FAILING,
   MAX_QUEUES,
   type QueueState,
-  surveyTenant,
+  Surveys,
   type UnaskedQueue,
 } from "../../engine/overview.ts";
 import { json } from "../../http/answer.ts";
@@ -194,13 +194,14 @@ const OVERVIEW: Shape = named(
 
 /** Makes the route of the overview. */
 export function overviewRoute({ engine, plans }: ApiParts): AnyRoute {
+  const surveys = new Surveys(engine);
   return defineRoute({
     ...READS_TASKS,
     path: "/v1/overview",
     operationId: "getOverview",
     summary: "See what tasks do and what needs attention",
-    description: "Read from counts that are kept as tasks change, so it " +
-      "takes as long with any number of tasks.",
+    description: "Read from counts that are kept as tasks change, at most " +
+      "once a second, so it takes as long with any number of tasks.",
     answers: { 200: { description: "The overview", shape: OVERVIEW } },
     problems: [],
     handle: async (call) => {
@@ -208,14 +209,14 @@ export function overviewRoute({ engine, plans }: ApiParts): AnyRoute {
       const { id: tenantId } = getTenant(call);
       const window = pickWindow(nowMs, {});
       const [survey, points, nearLimits] = await Promise.all([
-        surveyTenant(engine, { tenantId, nowMs }),
+        surveys.read(tenantId),
         engine.activity.read({
           ...{ tenantId, series: { workerId: "", job: "" }, ...window },
         }),
         findNearLimits(call, { engine, plans }),
       ]);
       return json({
-        at: utcTime(nowMs),
+        at: utcTime(survey.atMs),
         counts: Object.fromEntries(
           TASK_STATUSES.map((status) => [status, survey.counts[status] ?? 0]),
         ),
@@ -258,7 +259,10 @@ async function findNearLimits(
   if (!getScopes(getCaller(call)).has("account:read")) return null;
   const { id: tenantId, plan } = getTenant(call);
   const { limits } = plans.plan(plan);
-  const use = await readUse(engine, { tenantId, limits, nowMs: call.nowMs });
+  const use = await readUse(engine, {
+    ...{ tenantId, limits, nowMs: call.nowMs },
+    isUnlimitedCounted: false,
+  });
   return LIMIT_NAMES.flatMap((name) => {
     const { limit: allowed, used } = use[name];
     return allowed !== null && allowed > 0 && used >= allowed * NEAR

@@ -5,6 +5,13 @@ import {
   type TasksApi,
 } from "../tasks/testing/tasks_api.ts";
 
+/** Reads the overview once the one before is no longer shown again. */
+async function readOverview(api: TasksApi, key?: string) {
+  await api.clock.advanceAsync(1_000);
+  const call = key === undefined ? {} : { key };
+  return Object((await api.call("GET", "/v1/overview", call)).json);
+}
+
 const HOURLY = { interval: "PT1H", on_failure: "continue" };
 
 /** Lets counted activity be written. */
@@ -18,8 +25,8 @@ Deno.test("GET /v1/overview counts tasks by status, worker and job, the most fir
   await api.create({ job: "report" });
   await api.create({ job: "later", delay: "PT1H" });
   await api.take();
-  const { counts, workers, jobs, late, late_since: since } = Object(
-    (await api.call("GET", "/v1/overview")).json,
+  const { counts, workers, jobs, late, late_since: since } = await readOverview(
+    api,
   );
   assertEquals([counts.waiting, counts.running, counts.scheduled], [3, 1, 1]);
   const name = { worker: "mailer", worker_id: api.worker.id };
@@ -45,7 +52,7 @@ Deno.test("GET /v1/overview tells of workers and jobs with late tasks that no pr
   const worker = { tenantId: api.tenant.id, workerId: api.worker.id };
   const seenAt = new Date(api.clock.nowMs()).toISOString();
   api.engine.liveness.seen(worker, { nowMs: api.clock.nowMs() });
-  const read = async () => Object((await api.call("GET", "/v1/overview")).json);
+  const read = () => readOverview(api);
   assertEquals((await read()).silent_workers, []);
   await api.clock.advanceAsync(61_000);
   const late = {
@@ -76,8 +83,7 @@ Deno.test("GET /v1/overview shows schedules whose last run failed, until one suc
     repeat: HOURLY,
     retry: null,
   });
-  const read = async () =>
-    Object((await api.call("GET", "/v1/overview")).json).failing_schedules;
+  const read = async () => (await readOverview(api)).failing_schedules;
   assertEquals(await read(), []);
   await api.work("fail");
   const at = new Date(api.clock.nowMs()).toISOString();
@@ -98,14 +104,33 @@ Deno.test("GET /v1/overview shows schedules whose last run failed, until one suc
 Deno.test("GET /v1/overview tells of limits that are nearly used up, to those who may read the usage", async () => {
   const api = await openTasksApi({ limits: { activeTasks: 5 } });
   const read = async (key?: string) =>
-    Object((await api.call("GET", "/v1/overview", key ? { key } : {})).json)
-      .near_limits;
+    (await readOverview(api, key)).near_limits;
   for (let index = 0; index < 3; index++) await api.create();
   assertEquals(await read(), []);
   await api.create();
   assertEquals(await read(), [
     { limit: "active_tasks", allowed: 5, used: 4 },
   ]);
+  const reader = await api.addKey({ scopes: ["tasks:read"] });
+  assertEquals(await read(reader), null);
+  await api.close();
+});
+
+Deno.test("GET /v1/overview surveys a tenant once a second, however many look, and no other's tasks", async () => {
+  const api = await openTasksApi();
+  await api.create();
+  const waiting = async (call = {}) =>
+    Object((await api.call("GET", "/v1/overview", call)).json).counts.waiting;
+  assertEquals(await waiting(), 1);
+  await api.create();
+  assertEquals(await waiting(), 1);
+  await api.clock.advanceAsync(1_000);
+  assertEquals(await waiting(), 2);
+  const other = await api.addTenant("other");
+  assertEquals(
+    await waiting({ host: "other.tercet.test", key: other.ownerKey }),
+    0,
+  );
   await api.close();
 });
 
