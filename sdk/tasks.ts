@@ -47,6 +47,7 @@ export {
 } from "./tasks/tasks_client.ts";
 export type { WaitOptions } from "./tasks/task_end.ts";
 export type {
+  ActivityFilter,
   HistoryFilter,
   TaskFilter,
   TaskStatus,

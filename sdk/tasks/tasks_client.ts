@@ -5,12 +5,14 @@
  */
 
 import type {
+  Activity,
   BulkAction,
   BulkResult,
   HistoryList,
   HistoryRecord,
   Me,
   Operation,
+  Overview,
   PreviewRequest,
   Problem,
   SchedulePreview,
@@ -46,7 +48,11 @@ import {
   type TasksConnection,
 } from "./service_calls.ts";
 import { taskEnd, type WaitOptions } from "./task_end.ts";
-import type { HistoryFilter, TaskFilter } from "./task_queries.ts";
+import type {
+  ActivityFilter,
+  HistoryFilter,
+  TaskFilter,
+} from "./task_queries.ts";
 import { checkTimes, timeText } from "./times.ts";
 import { WorkersClient } from "./workers_client.ts";
 
@@ -557,6 +563,40 @@ export class TasksClient<Jobs extends JobTypes<Jobs> = AnyJobs> {
   async usage({ signal }: CallOptions = {}): Promise<Usage> {
     return await this.#calls.read("tell what is used", {
       path: ["usage"],
+      signal,
+    });
+  }
+
+  /**
+   * Returns what the tasks do and what needs attention: counts by status, worker
+   * and job, late tasks, the activity of the last day, failing schedules,
+   * workers that do not ask for tasks, and limits that are nearly used up. It
+   * takes as long with any number of tasks.
+   *
+   * @throws {TasksError} When the service refuses.
+   */
+  async overview({ signal }: CallOptions = {}): Promise<Overview> {
+    return await this.#calls.read("show the overview", {
+      path: ["overview"],
+      signal,
+    });
+  }
+
+  /**
+   * Returns what the tasks did over time: of each count a list with a number for
+   * each span. By default it covers the last day, in steps of five minutes.
+   *
+   * @throws {TasksError} When the service refuses.
+   */
+  async activity(filter: ActivityFilter = {}): Promise<Activity> {
+    const { signal, from, to, ...query } = filter;
+    return await this.#calls.read("show the activity", {
+      path: ["activity"],
+      query: {
+        ...query,
+        from: from && timeText(from, "from"),
+        to: to && timeText(to, "to"),
+      },
       signal,
     });
   }

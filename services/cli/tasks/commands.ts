@@ -82,6 +82,14 @@ export function taskCommands(io: CliIo): readonly Command[] {
       },
     })),
     {
+      name: "overview",
+      about: "show what tasks do and what needs attention",
+      run: async (args) => {
+        const { runOverview } = await import("./overview.ts");
+        return await runOverview(args, io);
+      },
+    },
+    {
       name: "usage",
       about: "show how much of its plan the tenant uses",
       run: async (args) => {

@@ -35,6 +35,8 @@ const EXPECTED: readonly (readonly [HostKind | "any", string, string])[] = [
   ["tenant", "POST", "/v1/tasks/:id/resume"],
   ["tenant", "GET", "/v1/tasks/:id/attempts"],
   ["tenant", "GET", "/v1/tasks/:id/explain"],
+  ["tenant", "GET", "/v1/overview"],
+  ["tenant", "GET", "/v1/activity"],
   ["tenant", "GET", "/v1/operations/:id"],
   ["tenant", "POST", "/v1/schedules/preview"],
   ["tenant", "GET", "/v1/calendars"],

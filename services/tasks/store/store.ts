@@ -14,6 +14,11 @@
 
 import type { Pausing } from "../../shared/slices.ts";
 import type { Inbox } from "./inbox.ts";
+import type {
+  ActivityCounts,
+  ActivitySeries,
+  KeptCounts,
+} from "./kept_counts.ts";
 import type { InstanceStore } from "../../shared/instance_store.ts";
 import type { Notice } from "./instances.ts";
 import type { RowSource } from "./rows.ts";
@@ -64,7 +69,13 @@ export type { StoredEvent } from "./stored.ts";
  * so other commits and reads take `withCommit()` and `withReads()`.
  */
 export interface Store
-  extends TaskStore, RecordStore, Ledger, InstanceStore<Notice>, RowSource {
+  extends
+    TaskStore,
+    RecordStore,
+    Ledger,
+    KeptCounts,
+    InstanceStore<Notice>,
+    RowSource {
   /**
    * Requests for tasks that the tenants' programs put into the store themselves.
    *
@@ -120,8 +131,8 @@ export interface Store
 
   /**
    * Removes at most `limit` rows that have expired (idempotency entries, starts
-   * that were counted for rates, histories of removed tasks, listeners, and
-   * events that are too old or too many).
+   * that were counted for rates, activity, histories of removed tasks, listeners,
+   * and events that are too old or too many).
    *
    * @returns how many rows were removed
    */
@@ -422,6 +433,21 @@ export type Write =
      * @default {1}
      */
     readonly count?: number;
+  }
+  /** Adds to the activity of a span of time. */
+  | {
+    readonly kind: "activity";
+    readonly tenantId: string;
+    /** Whose activity it is. */
+    readonly series: ActivitySeries;
+    /** The length of the span, in milliseconds. */
+    readonly stepMs: number;
+    /** When the span begins. */
+    readonly atMs: number;
+    /** From when on it may be removed; of several writes, the latest. */
+    readonly expiresAtMs: number;
+    /** What is added; the latest beginning is replaced by a later one. */
+    readonly counts: ActivityCounts;
   }
   /**
    * Has the events of a tenant kept for those who listen, at least until an

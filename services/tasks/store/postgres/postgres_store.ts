@@ -176,6 +176,14 @@ export class PostgresStore extends DatabaseStore<Notice, StoreParts>
     this.#read(({ events }) => events.page(query));
   listeners: Store["listeners"] = (...of) =>
     this.#read(({ events }) => events.listeners(...of));
+  activity: Store["activity"] = (query) =>
+    this.#read(({ kept }) => kept.activity(query));
+  topCounts: Store["topCounts"] = (query) =>
+    this.#read(({ kept }) => kept.topCounts(query));
+  lateTasks: Store["lateTasks"] = (query) =>
+    this.#read(({ kept }) => kept.lateTasks(query));
+  failingTasks: Store["failingTasks"] = (query) =>
+    this.#read(({ kept }) => kept.failingTasks(query));
 
   #read<Answer>(
     read: (reads: StoreReads) => Promise<Answer>,

@@ -15,6 +15,7 @@ import { DueFloors, type FloorMisses } from "./due_floors.ts";
 import { EventReads } from "./event_log.ts";
 import { HistoryReads } from "./history_reads.ts";
 import type { InternedNames } from "./interned_names.ts";
+import { KeptReads } from "./kept_reads.ts";
 import type { KnownTasks } from "./known_tasks.ts";
 import { ListReads } from "./list_reads.ts";
 import type { PreparedTransaction } from "./prepared_write.ts";
@@ -41,6 +42,8 @@ export class StoreReads {
   readonly records: RecordReads;
   /** Events. */
   readonly events: EventReads;
+  /** What is counted as tasks change. */
+  readonly kept: KeptReads;
   readonly #names: InternedNames;
   readonly #known: KnownTasks;
   readonly #floors: DueFloors;
@@ -69,6 +72,7 @@ export class StoreReads {
     this.histories = new HistoryReads(runner);
     this.records = new RecordReads(runner);
     this.events = new EventReads(runner);
+    this.kept = new KeptReads(parts, names);
   }
 
   /** Lowers the floors to what was written. */

@@ -37,6 +37,8 @@ export interface GroupedWrites {
   readonly usage: readonly WriteOf<"usage">[];
   /** Starts that are counted for rates. */
   readonly starts: readonly WriteOf<"start">[];
+  /** Activity that is added. */
+  readonly activity: readonly WriteOf<"activity">[];
   /** Requests that are removed from the inbox. */
   readonly requests: readonly WriteOf<"request">[];
 }
@@ -122,6 +124,7 @@ class OpenGroup implements GroupedWrites {
   readonly quotas = new Map<string, Quota>();
   readonly usage: WriteOf<"usage">[] = [];
   readonly starts: WriteOf<"start">[] = [];
+  readonly activity: WriteOf<"activity">[] = [];
   readonly requests: WriteOf<"request">[] = [];
   readonly #ids = new Set<string>();
   readonly #answerKeys = new Set<string>();
@@ -158,6 +161,7 @@ class OpenGroup implements GroupedWrites {
       case "quota":
       case "usage":
       case "start":
+      case "activity":
       case "request":
         return true;
     }
@@ -214,6 +218,9 @@ class OpenGroup implements GroupedWrites {
         return;
       case "start":
         this.starts.push(write);
+        return;
+      case "activity":
+        this.activity.push(write);
         return;
       case "request":
         this.requests.push(write);

@@ -7,6 +7,7 @@
 
 import type { Pausing } from "../../../shared/slices.ts";
 import { listLinks } from "../../domain/placement.ts";
+import { ACTIVITY_COLUMNS } from "../kept_counts.ts";
 import type { Transaction, Write } from "../store.ts";
 import type { QueuedBatch } from "../../../shared/commit_queue.ts";
 import { demandSame, tenantOfTransaction } from "../tenant_batches.ts";
@@ -271,6 +272,13 @@ class BatchEncoder {
         this.#values.push(atMs, expiresAtMs, count);
         return;
       }
+      case "activity": {
+        const { series, stepMs, atMs, expiresAtMs, counts } = write;
+        this.#values.push(OPERATION.addActivity, tenant, series.workerId);
+        this.#values.push(series.job, stepMs, atMs, expiresAtMs);
+        for (const [name] of ACTIVITY_COLUMNS) this.#values.push(counts[name]);
+        return;
+      }
     }
   }
 
@@ -368,6 +376,7 @@ const NEVER_CONFLICT: ReadonlySet<Write["kind"]> = new Set([
   "audit",
   "usage",
   "start",
+  "activity",
   "listen",
   "event",
 ]);

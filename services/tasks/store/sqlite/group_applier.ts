@@ -11,6 +11,7 @@ import {
 } from "../../../shared/sqlite/sqlite_error.ts";
 import { rollBack } from "../../../shared/sqlite/transaction.ts";
 import { APPLIED, conflictCode, type ConflictReason } from "../result_codes.ts";
+import { ACTIVITY_COLUMNS, MAX_COLUMN } from "../kept_counts.ts";
 import { AnswerWriter, GroupSums, RecordWriter } from "./table_writers.ts";
 import { TaskCounts } from "./task_counts.ts";
 import { BatchMismatch, TaskWriter } from "./task_writer.ts";
@@ -23,6 +24,14 @@ import {
   TRANSACTION_FORM,
 } from "./thread_messages.ts";
 
+const ADD_ACTIVITY = "INSERT INTO activity VALUES(?, ?, ?, ?, ?, ?, " +
+  `${ACTIVITY_COLUMNS.map(() => "?").join()}) ON CONFLICT DO UPDATE SET ` +
+  ["expires_ms", ...ACTIVITY_COLUMNS.map(([, column]) => column)].map((name) =>
+    name === "expires_ms" || name === MAX_COLUMN
+      ? `${name} = max(${name}, excluded.${name})`
+      : `${name} = ${name} + excluded.${name}`
+  ).join();
+
 /** Applies groups of transactions to a database. */
 export class GroupApplier {
   readonly #db: DatabaseSync;
@@ -32,6 +41,7 @@ export class GroupApplier {
   readonly #answers: AnswerWriter;
   readonly #usage: GroupSums;
   readonly #starts: GroupSums;
+  readonly #addActivity: StatementSync;
   readonly #addAudit: StatementSync;
   readonly #listen: StatementSync;
   readonly #endListening: StatementSync;
@@ -61,6 +71,7 @@ export class GroupApplier {
       "INSERT INTO starts(tenant, worker, task_group, at_ms, expires_ms, " +
         "count) VALUES(?, ?, ?, ?, ?, ?)",
     ));
+    this.#addActivity = db.prepare(ADD_ACTIVITY);
     this.#addAudit = db.prepare(
       "INSERT OR IGNORE INTO audit VALUES(?1, coalesce(?2, " +
         "(SELECT coalesce(max(number), 0) + 1 FROM audit " +
@@ -238,6 +249,9 @@ export class GroupApplier {
         return undefined;
       case OPERATION.addStart:
         this.#starts.add(cursor.take(5), cursor.number());
+        return undefined;
+      case OPERATION.addActivity:
+        this.#addActivity.run(...cursor.take(6 + ACTIVITY_COLUMNS.length));
         return undefined;
       default:
         throw new TypeError(`Cannot apply operation ${operation}: unknown`);

@@ -278,6 +278,62 @@ BEGIN
 END;
 `;
 
+/** Creates what version 8 keeps counts in. */
+const KEPT_COUNTS = `
+-- What happened in spans of time: of all tasks of a tenant where worker and job
+-- are empty, of a worker's where job is, else of a job's.
+CREATE TABLE activity(
+  tenant INTEGER NOT NULL,
+  worker TEXT NOT NULL,
+  job TEXT NOT NULL,
+  step_ms INTEGER NOT NULL,
+  at_ms INTEGER NOT NULL,
+  expires_ms INTEGER NOT NULL,
+  created INTEGER NOT NULL,
+  started INTEGER NOT NULL,
+  succeeded INTEGER NOT NULL,
+  failed INTEGER NOT NULL,
+  lost INTEGER NOT NULL,
+  completed INTEGER NOT NULL,
+  missed INTEGER NOT NULL,
+  lag_sum_ms INTEGER NOT NULL,
+  lag_max_ms INTEGER NOT NULL,
+  run_sum_ms INTEGER NOT NULL,
+  PRIMARY KEY(tenant, worker, job, step_ms, at_ms)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX activity_by_expiry ON activity(expires_ms);
+
+-- How many tasks of each job are in each status. Rows without tasks are swept.
+CREATE TABLE job_counts(
+  tenant INTEGER NOT NULL,
+  lane INTEGER NOT NULL,
+  status INTEGER NOT NULL,
+  job TEXT NOT NULL,
+  count INTEGER NOT NULL,
+  PRIMARY KEY(tenant, lane, status, job)
+) STRICT, WITHOUT ROWID;
+INSERT INTO job_counts
+  SELECT tenant, lane, status, job, count(*) FROM tasks
+  GROUP BY tenant, lane, status, job;
+-- The longest queues, without reading all.
+CREATE INDEX job_counts_top ON job_counts(tenant, status, count)
+  WHERE count > 0;
+CREATE INDEX job_counts_empty ON job_counts(count) WHERE count = 0;
+CREATE INDEX task_counts_top ON task_counts(tenant, status, count)
+  WHERE count > 0;
+
+-- When a repeating task last failed whose last run has failed.
+ALTER TABLE tasks ADD COLUMN failing_ms INTEGER;
+UPDATE tasks SET failing_ms =
+    coalesce(body ->> '$.error.atMs', body ->> '$.updatedAtMs')
+  WHERE instr(body, '"lastOutcome":"failed"') > 0
+    AND status NOT IN (9, 10)
+    AND body ->> '$.lastOutcome' = 'failed'
+    AND body ->> '$.repeat' IS NOT NULL;
+CREATE INDEX tasks_failing ON tasks(tenant, failing_ms)
+  WHERE failing_ms IS NOT NULL;
+`;
+
 /** All migrations in order. A migration that was released never changes. */
 export const MIGRATIONS: readonly Migration[] = [
   { version: 1, name: "initial", sql: INITIAL_TABLES },
@@ -287,6 +343,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 5, name: "no proofs", sql: NO_PROOFS },
   { version: 6, name: "starts", sql: STARTS_TABLE },
   { version: 7, name: "events", sql: EVENT_TABLES },
+  { version: 8, name: "kept counts", sql: KEPT_COUNTS },
 ];
 
 /**

@@ -7,6 +7,7 @@
 import type { HistoryRecord } from "../../domain/history.ts";
 import { computePlacement } from "../../domain/placement.ts";
 import { isFinal, type Task } from "../../domain/task.ts";
+import { addActivity } from "../kept_counts.ts";
 import type {
   AuditEntry,
   IdempotencyEntry,
@@ -35,6 +36,8 @@ export interface MemoryTables {
   readonly starts: Map<number, MemoryStart>;
   /** The number of the last start, also of one that is gone. */
   lastStart: number;
+  /** Spans of activity by tenant, series, length and beginning. */
+  readonly activity: Map<string, MemoryActivity>;
   /** Audit logs by tenant, the oldest entry first. */
   readonly audit: Map<string, readonly AuditEntry[]>;
   /** Those who listen, by tenant: until when, and the name of the log. */
@@ -46,6 +49,9 @@ export interface MemoryTables {
   /** The inbox; undefined for a store that has none. */
   readonly inbox: InboxTables | undefined;
 }
+
+/** The activity of a span of time. */
+export type MemoryActivity = Omit<WriteOf<"activity">, "kind">;
 
 /** A start that was counted for a rate. */
 export type MemoryStart = WriteOf<"start"> & { readonly number: number };
@@ -87,6 +93,7 @@ export function newMemoryTables(
     usage: new Map(),
     starts: new Map(),
     lastStart: 0,
+    activity: new Map(),
     audit: new Map(),
     listeners: new Map(),
     events: new Map(),
@@ -214,6 +221,12 @@ function applyWrite(to: Circumstances, write: Write): Reason | undefined {
       put(to, tables.usage, [key, before + write.executions]);
       return undefined;
     }
+    case "activity": {
+      const key = activityKey(write);
+      const added = addedActivity(tables.activity.get(key), write);
+      put(to, tables.activity, [key, added]);
+      return undefined;
+    }
     case "request": {
       const { inbox } = tables;
       if (inbox === undefined) {
@@ -229,6 +242,27 @@ function applyWrite(to: Circumstances, write: Write): Reason | undefined {
       return undefined;
     }
   }
+}
+
+/** The key of a span of activity in its table. */
+function activityKey(
+  { tenantId, series, stepMs, atMs }: Omit<MemoryActivity, "counts">,
+): string {
+  const { workerId, job } = series;
+  return JSON.stringify([tenantId, workerId, job, stepMs, atMs]);
+}
+
+/** The span after more was added to it. */
+function addedActivity(
+  before: MemoryActivity | undefined,
+  write: MemoryActivity,
+): MemoryActivity {
+  if (before === undefined) return write;
+  return {
+    ...write,
+    expiresAtMs: Math.max(before.expiresAtMs, write.expiresAtMs),
+    counts: addActivity(before.counts, write.counts),
+  };
 }
 
 function applyTask(

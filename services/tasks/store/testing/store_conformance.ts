@@ -14,6 +14,7 @@ import { dueCases } from "./conformance/due_cases.ts";
 import { historyFoldCases } from "./conformance/history_fold_cases.ts";
 import { eventCases, severalEventCases } from "./conformance/event_cases.ts";
 import { historyCases } from "./conformance/history_cases.ts";
+import { keptCases } from "./conformance/kept_cases.ts";
 import { listCases } from "./conformance/list_cases.ts";
 import { listOrderCases } from "./conformance/list_order_cases.ts";
 import { quotaCases } from "./conformance/quota_cases.ts";
@@ -59,6 +60,7 @@ export function storeConformance(
     ...listCases(),
     ...listOrderCases(),
     ...statusCases(),
+    ...keptCases(),
     ...historyCases(),
     ...historyFoldCases(),
     ...eventCases(),
