@@ -76,7 +76,7 @@ Deno.test("counter.add() begins again when its total would be inexact", () => {
     {
       kind: "counter",
       name: "c",
-      segments: undefined,
+      origin: undefined,
       increase: 3,
       total: 3,
       index: 0,
