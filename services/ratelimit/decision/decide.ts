@@ -15,6 +15,7 @@ import type { Logger } from "../../shared/logger.ts";
 import type { Pausing } from "../../shared/slices.ts";
 import type {
   CounterAnswer,
+  CounterOperation,
   CounterResult,
   CounterStore,
 } from "../counters/counter_store.ts";
@@ -22,7 +23,7 @@ import {
   type CounterKeyFormat,
   CounterKeyWriter,
 } from "../rules/counter_key.ts";
-import type { Snapshot } from "../rules/snapshot.ts";
+import type { Rule, Snapshot } from "../rules/snapshot.ts";
 import { requestMetadata } from "./dynamic_metadata.ts";
 import {
   composeResponse,
@@ -73,6 +74,18 @@ export interface DecisionWatcher {
     view: RequestView,
     nowSeconds: number,
   ): ((made: MadeDecision | undefined) => void) | undefined;
+}
+
+/** Watches limits that are exceeded; must not throw. */
+export interface OverLimitWatcher {
+  /**
+   * Called for each limit that refuses hits, or would without shadow mode.
+   *
+   * @param keys Holds the key of the counter; valid until this returns.
+   * @param operation What was asked of the counter.
+   * @param rule The rule; undefined for a limit that came with the request.
+   */
+  note(keys: Uint8Array, operation: CounterOperation, rule?: Rule): void;
 }
 
 /** How decisions are made. */
@@ -129,6 +142,12 @@ interface DeciderOptions {
    */
   readonly watcher?: DecisionWatcher | undefined;
   /**
+   * Watches limits that are exceeded.
+   *
+   * @default no watcher
+   */
+  readonly overLimit?: OverLimitWatcher | undefined;
+  /**
    * Gets a warning of each domain that requests name and no rules have.
    *
    * @default no warnings
@@ -144,6 +163,8 @@ interface Serving {
 
 interface Pending {
   readonly plan: Plan;
+  /** The keys of the plan; undefined when nobody reads them. */
+  readonly keys: Uint8Array | undefined;
   readonly serving: Serving;
   readonly nowSeconds: number;
   readonly requestMetadata: JsonObject | undefined;
@@ -218,8 +239,10 @@ export class Decider {
       this.#options.recorder.domainNotFound(domain, view.descriptorCount);
       serving.unknown?.note(domain);
     }
+    const { overLimit } = this.#options;
     const pending: Pending = {
       plan,
+      keys: overLimit && plan.keys,
       serving,
       nowSeconds,
       requestMetadata: this.#options.dynamicMetadata === true
@@ -236,9 +259,13 @@ export class Decider {
       stopWhenOver: !plan.countWhenLimited ||
         (this.#options.stopWhenOver ?? false),
     });
-    return answer instanceof Promise
-      ? answer.then((settled) => this.#settle(settled, pending))
-      : this.#settle(answer, pending);
+    if (!(answer instanceof Promise)) return this.#settle(answer, pending);
+    // Another call may write its keys over these before the answer is here.
+    const kept = pending.keys === undefined ? pending : {
+      ...pending,
+      keys: plan.keys.slice(0, plan.operations.at(-1)!.keyEnd),
+    };
+    return answer.then((settled) => this.#settle(settled, kept));
   }
 
   #settle(answer: CounterAnswer, pending: Pending): Decision {
@@ -281,11 +308,17 @@ export class Decider {
       readonly pending: Pending;
     },
   ): Judgement {
-    const judgement = judgePlanned(planned, results[planned.operation]!, {
-      nowSeconds: pending.nowSeconds,
+    const { operation, rule, hits } = planned;
+    const { plan, keys, serving, nowSeconds } = pending;
+    const judgement = judgePlanned(planned, results[operation]!, {
+      nowSeconds,
       nearLimitRatio: this.#options.nearLimitRatio ?? 0.8,
     });
-    pending.serving.rules.limited(planned, judgement);
+    serving.rules.limited(planned, judgement);
+    const isOver = judgement.code === CODE.OVER_LIMIT && hits > 0;
+    if (keys !== undefined && isOver) {
+      this.#options.overLimit?.note(keys, plan.operations[operation]!, rule);
+    }
     return judgement;
   }
 }

@@ -151,7 +151,7 @@ Deno.test("StatsRegistry.absorb() adds the counters and timers of another thread
   main.gauge("g").set(5);
   main.timer("t").record(7);
   other.counter("c").add(3);
-  other.counter("path.total_hits", ["path", "total_hits"]).add(1);
+  other.counter("path.total_hits", { segments: ["path", "total_hits"] }).add(1);
   other.gauge("g").set(4);
   other.timer("t").record(30);
   main.absorb(1, [...reader.changes()]);

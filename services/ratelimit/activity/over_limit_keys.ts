@@ -1,0 +1,170 @@
+/**
+ * The counters that refuse most often now, in fixed memory: the algorithm Space
+ * Saving (A. Metwally, D. Agrawal, A. El Abbadi, 2005) on counts that fade.
+ *
+ * @module
+ */
+
+import { ByteMap } from "../bytes/byte_map.ts";
+import type { CounterOperation } from "../counters/counter_store.ts";
+import type { OverLimitWatcher } from "../decision/decide.ts";
+import { fixedStatPath } from "../decision/stat_path.ts";
+import type { Rule } from "../rules/snapshot.ts";
+
+/** A counter that refuses, or would without shadow mode. */
+export interface OverLimitKey {
+  /**
+   * Path of its rule (`fixedStatPath()`); undefined for a limit that came with
+   * a request.
+   */
+  readonly rule: string | undefined;
+  /** The key in the store, without the start of its window. */
+  readonly key: string;
+  /** Refusals a minute, as a mean that fades with a minute. */
+  readonly perMinute: number;
+  /** By how much that may be too large. */
+  readonly maxError: number;
+}
+
+/** Most counters that a thread tells of. */
+export const MAX_KEYS_SENT = 100;
+/** Counters that have a count of their own. */
+const MAX_KEYS = 500;
+/** Most bytes of a key; longer ones are left out. */
+const MAX_KEY_BYTES = 512;
+/** The counts fall to 1/e in this time. */
+const FADE_MS = 60_000;
+/** A count that has fallen below this is dropped. */
+const LEAST = 0.05;
+/**
+ * Refusals between two fadings that are all counted. Of further ones each 16th
+ * is, on average, with a weight of 16: an attack costs next to nothing.
+ */
+const ALL_COUNTED = 500;
+const MEAN_GAP = 16;
+
+interface Slot {
+  readonly rule: Rule | undefined;
+  readonly key: Uint8Array;
+  count: number;
+  error: number;
+}
+
+/** Counts refusals by counter. */
+export class OverLimitKeys implements OverLimitWatcher {
+  readonly #random: () => number;
+  readonly #slots = new ByteMap<Slot>();
+  #left = ALL_COUNTED;
+  #skipped = 0;
+  #fadedMs = -Infinity;
+
+  /**
+   * Makes an empty count.
+   *
+   * @param random Returns a number from 0 up to, not including, 1.
+   */
+  constructor(random: () => number = Math.random) {
+    this.#random = random;
+  }
+
+  /** Counts a refusal. */
+  note(keys: Uint8Array, operation: CounterOperation, rule?: Rule): void {
+    if (this.#left > 0) {
+      this.#left--;
+      this.#count(keys, operation, { rule, weight: 1 });
+    } else if (this.#skipped > 0) this.#skipped--;
+    else {
+      this.#skipped = Math.floor(this.#random() * (2 * MEAN_GAP - 1));
+      this.#count(keys, operation, { rule, weight: MEAN_GAP });
+    }
+  }
+
+  /** Lets the counts fade; to be called about once a second. */
+  fade(nowMs: number): void {
+    const factor = Math.exp(-(nowMs - this.#fadedMs) / FADE_MS);
+    this.#fadedMs = nowMs;
+    this.#left = ALL_COUNTED;
+    for (let position = this.#slots.size - 1; position >= 0; position--) {
+      const slot = this.#slots.valueAt(position)!;
+      slot.count *= factor;
+      slot.error *= factor;
+      if (slot.count < LEAST) this.#slots.deleteAt(position);
+    }
+  }
+
+  /** Returns the counters that refuse most, the first of them first. */
+  top(most: number): readonly OverLimitKey[] {
+    const slots: Slot[] = [];
+    for (let position = 0; position < this.#slots.size; position++) {
+      slots.push(this.#slots.valueAt(position)!);
+    }
+    const decoder = new TextDecoder();
+    return slots.sort((left, right) => right.count - left.count)
+      .slice(0, most)
+      .map(({ rule, key, count, error }) => ({
+        rule: rule && fixedStatPath(rule),
+        key: decoder.decode(key),
+        perMinute: count,
+        maxError: error,
+      }));
+  }
+
+  #count(
+    keys: Uint8Array,
+    { keyStart, keyEnd }: CounterOperation,
+    { rule, weight }: {
+      readonly rule: Rule | undefined;
+      readonly weight: number;
+    },
+  ): void {
+    const known = this.#slots.get(keys, keyStart, keyEnd);
+    if (known !== undefined) {
+      known.count += weight;
+      return;
+    }
+    if (keyEnd - keyStart > MAX_KEY_BYTES) return;
+    // The counter in whose place this one comes may have been this one.
+    const error = this.#slots.size < MAX_KEYS ? 0 : this.#dropLeast();
+    const key = keys.slice(keyStart, keyEnd);
+    const slot = { rule, key, count: error + weight, error };
+    this.#slots.set(keys, keyStart, keyEnd, slot);
+  }
+
+  /** Drops the counter with the least count, and returns that. */
+  #dropLeast(): number {
+    let least = 0;
+    let count = Infinity;
+    for (let position = 0; position < this.#slots.size; position++) {
+      const slot = this.#slots.valueAt(position)!;
+      if (slot.count < count) [least, count] = [position, slot.count];
+    }
+    this.#slots.deleteAt(least);
+    return count;
+  }
+}
+
+/** Collects the counters that refuse most from all threads. */
+export class OverLimitBoard {
+  readonly #byThread = new Map<number, readonly OverLimitKey[]>();
+
+  /** Replaces what a thread has found; an empty list after its end. */
+  replace(thread: number, keys: readonly OverLimitKey[]): void {
+    this.#byThread.set(thread, keys);
+  }
+
+  /** Returns the counters that refuse most, the first of them first. */
+  list(): readonly OverLimitKey[] {
+    const sums = new Map<string, OverLimitKey>();
+    for (const one of [...this.#byThread.values()].flat()) {
+      const id = `${one.rule ?? ""}\0${one.key}`;
+      const before = sums.get(id) ?? { perMinute: 0, maxError: 0 };
+      sums.set(id, {
+        ...one,
+        perMinute: before.perMinute + one.perMinute,
+        maxError: before.maxError + one.maxError,
+      });
+    }
+    return [...sums.values()]
+      .sort((left, right) => right.perMinute - left.perMinute);
+  }
+}
