@@ -7,7 +7,7 @@
 
 import { ByteMap } from "../bytes/byte_map.ts";
 import type { CounterOperation } from "../counters/counter_store.ts";
-import type { OverLimitWatcher } from "../decision/decide.ts";
+import type { OverLimitNote, OverLimitWatcher } from "../decision/decide.ts";
 import { fixedStatPath } from "../decision/stat_path.ts";
 import type { Rule } from "../rules/snapshot.ts";
 
@@ -36,12 +36,12 @@ const MAX_KEY_BYTES = 512;
 const FADE_MS = 60_000;
 /** A count that has fallen below this is dropped. */
 const LEAST = 0.05;
-/**
- * Refusals between two fadings that are all counted. Of further ones each 16th
- * is, on average, with a weight of 16: an attack costs next to nothing.
- */
+/** Refusals between two fadings that are all counted, and as many samples. */
 const ALL_COUNTED = 500;
-const MEAN_GAP = 16;
+/** The same for calls whose keys are copied, as the store answers later. */
+const ALL_COPIED = 2_000;
+/** Least mean gap of the samples. */
+const LEAST_GAP = 4;
 
 interface Slot {
   readonly rule: Rule | undefined;
@@ -52,10 +52,9 @@ interface Slot {
 
 /** Counts refusals by counter. */
 export class OverLimitKeys implements OverLimitWatcher {
-  readonly #random: () => number;
   readonly #slots = new ByteMap<Slot>();
-  #left = ALL_COUNTED;
-  #skipped = 0;
+  readonly #refusals: Sampler;
+  readonly #calls: Sampler;
   #fadedMs = -Infinity;
 
   /**
@@ -64,26 +63,30 @@ export class OverLimitKeys implements OverLimitWatcher {
    * @param random Returns a number from 0 up to, not including, 1.
    */
   constructor(random: () => number = Math.random) {
-    this.#random = random;
+    this.#refusals = new Sampler(ALL_COUNTED, random);
+    this.#calls = new Sampler(ALL_COPIED, random);
   }
 
   /** Counts a refusal. */
   note(keys: Uint8Array, operation: CounterOperation, rule?: Rule): void {
-    if (this.#left > 0) {
-      this.#left--;
-      this.#count(keys, operation, { rule, weight: 1 });
-    } else if (this.#skipped > 0) this.#skipped--;
-    else {
-      this.#skipped = Math.floor(this.#random() * (2 * MEAN_GAP - 1));
-      this.#count(keys, operation, { rule, weight: MEAN_GAP });
-    }
+    const weight = this.#refusals.take();
+    if (weight > 0) this.#count(keys, operation, { rule, weight });
+  }
+
+  /** Copies the keys of a call that is answered later, of a sample. */
+  keep(keys: Uint8Array, length: number): OverLimitNote | undefined {
+    const weight = this.#calls.take();
+    if (weight === 0) return undefined;
+    const kept = keys.slice(0, length);
+    return (operation, rule) => this.#count(kept, operation, { rule, weight });
   }
 
   /** Lets the counts fade; to be called about once a second. */
   fade(nowMs: number): void {
     const factor = Math.exp(-(nowMs - this.#fadedMs) / FADE_MS);
     this.#fadedMs = nowMs;
-    this.#left = ALL_COUNTED;
+    this.#refusals.renew();
+    this.#calls.renew();
     for (let position = this.#slots.size - 1; position >= 0; position--) {
       const slot = this.#slots.valueAt(position)!;
       slot.count *= factor;
@@ -140,6 +143,47 @@ export class OverLimitKeys implements OverLimitWatcher {
     }
     this.#slots.deleteAt(least);
     return count;
+  }
+}
+
+/**
+ * Takes everything while there is little, and then samples at random, so that
+ * an attack costs next to nothing.
+ */
+class Sampler {
+  readonly #all: number;
+  readonly #random: () => number;
+  #left: number;
+  #seen = 0;
+  #gap = LEAST_GAP;
+  #skipped = 0;
+
+  constructor(all: number, random: () => number) {
+    this.#all = all;
+    this.#left = all;
+    this.#random = random;
+  }
+
+  /** Returns how many of its kind the next one stands for; 0 to leave it out. */
+  take(): number {
+    this.#seen++;
+    if (this.#left > 0) {
+      this.#left--;
+      return 1;
+    }
+    if (this.#skipped > 0) {
+      this.#skipped--;
+      return 0;
+    }
+    this.#skipped = Math.floor(this.#random() * (2 * this.#gap - 1));
+    return this.#gap;
+  }
+
+  /** Begins the next period, in which as much is expected as in the last. */
+  renew(): void {
+    this.#gap = Math.max(LEAST_GAP, Math.ceil(this.#seen / this.#all));
+    this.#left = this.#all;
+    this.#seen = 0;
   }
 }
 

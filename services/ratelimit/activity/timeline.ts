@@ -35,7 +35,7 @@ export interface TimelineEvent {
   readonly text: string;
   /** What stands beside that in the log. */
   readonly fields: Readonly<Record<string, string>>;
-  /** How often it happened in a row. */
+  /** How often it happened in a row; 1 for what is no fault. */
   readonly times: number;
 }
 
@@ -90,7 +90,9 @@ export class Timeline {
         .map(([name, value]) => [name, cut(String(value))]),
     );
     const last = this.#events.at(-1);
-    const isSame = last?.area === event.area && last.text === text &&
+    // Rules that are loaded twice are two events.
+    const isSame = event.level !== "info" && last?.area === event.area &&
+      last.text === text &&
       JSON.stringify(last.fields) === JSON.stringify(fields);
     if (isSame) this.#events.pop();
     this.#events.push({

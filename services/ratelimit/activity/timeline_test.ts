@@ -36,15 +36,16 @@ Deno.test("Timeline keeps what is logged but debug lines, the last first, and ha
   ]);
 });
 
-Deno.test("Timeline counts what happens several times in a row once, with its last time", () => {
+Deno.test("Timeline counts faults that happen several times in a row once, with its last time", () => {
   const { clock, timeline, store } = world();
-  store.info("again", { n: 1 });
+  store.warn("again", { n: 1 });
   clock.advance(9);
+  store.warn("again", { n: 1 });
   store.info("again", { n: 1 });
-  store.info("again", { n: 2 });
+  store.info("again", { n: 1 });
   assertEquals(
     timeline.list().map(({ timeMs, times }) => [timeMs, times]),
-    [[1_009, 1], [1_009, 2]],
+    [[1_009, 1], [1_009, 1], [1_009, 2]],
   );
 });
 

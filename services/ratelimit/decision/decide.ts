@@ -86,7 +86,18 @@ export interface OverLimitWatcher {
    * @param rule The rule; undefined for a limit that came with the request.
    */
   note(keys: Uint8Array, operation: CounterOperation, rule?: Rule): void;
+  /**
+   * Called for each call that the store answers later, while its keys are
+   * valid.
+   *
+   * @returns What is called for its limits then; undefined when they aren't
+   * watched.
+   */
+  keep(keys: Uint8Array, length: number): OverLimitNote | undefined;
 }
+
+/** Takes a limit that was exceeded. */
+export type OverLimitNote = (operation: CounterOperation, rule?: Rule) => void;
 
 /** How decisions are made. */
 interface DeciderOptions {
@@ -163,12 +174,12 @@ interface Serving {
 
 interface Pending {
   readonly plan: Plan;
-  /** The keys of the plan; undefined when nobody reads them. */
-  readonly keys: Uint8Array | undefined;
   readonly serving: Serving;
   readonly nowSeconds: number;
   readonly requestMetadata: JsonObject | undefined;
   readonly watch: ReturnType<DecisionWatcher["begin"]>;
+  /** Takes exceeded limits; "now" while the keys of the plan are valid. */
+  note: OverLimitNote | undefined | "now";
 }
 
 /** Decides requests by the snapshot that was adopted last. */
@@ -242,13 +253,13 @@ export class Decider {
     const { overLimit } = this.#options;
     const pending: Pending = {
       plan,
-      keys: overLimit && plan.keys,
       serving,
       nowSeconds,
       requestMetadata: this.#options.dynamicMetadata === true
         ? requestMetadata(view)
         : undefined,
       watch: this.#options.watcher?.begin(view, nowSeconds),
+      note: overLimit && "now",
     };
     if (plan.operations.length === 0) return this.#answer([], pending);
     const answer = this.#options.store.apply({
@@ -261,11 +272,12 @@ export class Decider {
     });
     if (!(answer instanceof Promise)) return this.#settle(answer, pending);
     // Another call may write its keys over these before the answer is here.
-    const kept = pending.keys === undefined ? pending : {
-      ...pending,
-      keys: plan.keys.slice(0, plan.operations.at(-1)!.keyEnd),
-    };
-    return answer.then((settled) => this.#settle(settled, kept));
+    const { length } = plan.operations;
+    pending.note = overLimit?.keep(
+      plan.keys,
+      plan.operations[length - 1]!.keyEnd,
+    );
+    return answer.then((settled) => this.#settle(settled, pending));
   }
 
   #settle(answer: CounterAnswer, pending: Pending): Decision {
@@ -309,15 +321,17 @@ export class Decider {
     },
   ): Judgement {
     const { operation, rule, hits } = planned;
-    const { plan, keys, serving, nowSeconds } = pending;
+    const { plan, note, serving, nowSeconds } = pending;
     const judgement = judgePlanned(planned, results[operation]!, {
       nowSeconds,
       nearLimitRatio: this.#options.nearLimitRatio ?? 0.8,
     });
     serving.rules.limited(planned, judgement);
     const isOver = judgement.code === CODE.OVER_LIMIT && hits > 0;
-    if (keys !== undefined && isOver) {
-      this.#options.overLimit?.note(keys, plan.operations[operation]!, rule);
+    if (isOver && note !== undefined) {
+      const asked = plan.operations[operation]!;
+      if (note !== "now") note(asked, rule);
+      else this.#options.overLimit?.note(plan.keys, asked, rule);
     }
     return judgement;
   }
