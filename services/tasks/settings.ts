@@ -67,6 +67,12 @@ export const tasksSettings = {
   }),
   ...metricsSettings(9091),
   ...tracingSettings({ serviceName: "tasks" }),
+  console: booleanOption({
+    name: "CONSOLE",
+    default: true,
+    group: LISTENER,
+    help: "Pages for people at /console of each tenant's host.",
+  }),
   serviceHost: textOption({
     name: "SERVICE_HOST",
     default: "localhost",

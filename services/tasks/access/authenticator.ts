@@ -28,7 +28,7 @@ import type { CredentialToken } from "./credential_token.ts";
 import type { HeaderValues } from "./host.ts";
 import type { JwtOutcome, JwtVerifier, TokenSubject } from "./jwt.ts";
 import { scopesOfRole } from "./scope.ts";
-import type { User, WorkerCredential } from "../domain/records.ts";
+import type { Session, User, WorkerCredential } from "../domain/records.ts";
 
 /** What authentication needs of a user. */
 export type UserRecord = Pick<User, "id" | "role" | "status" | "payloads">;
@@ -205,6 +205,29 @@ export class Authenticator {
           this.#users.get(userKey(tenantId, subject)) === true;
       }
     }
+  }
+
+  /**
+   * The caller of a session, by the credential that the session was opened
+   * with; undefined when that may not be used now, or not from there.
+   */
+  ofSession(
+    { tenantId, credential: { id } }: Session,
+    clientAddress: string | undefined,
+  ): MaybePromise<Caller | undefined> {
+    return andThen(
+      this.#options.store.apiKeys.find(tenantId, id),
+      (key) => {
+        const checked = checkCredential(key, {
+          matches: (stored) => stored !== undefined,
+          nowMs: this.#options.clock.nowMs(),
+          clientAddress,
+        });
+        return key !== undefined && checked.kind === "ok"
+          ? callerOfKey(key, tenantId)
+          : undefined;
+      },
+    );
   }
 
   #check(
