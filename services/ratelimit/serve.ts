@@ -24,10 +24,12 @@ import { RuleActivity } from "./activity/rule_activity.ts";
 import { Timeline, type TimelineArea } from "./activity/timeline.ts";
 import { debugRoutes } from "./api/debug_routes.ts";
 import { Explainer } from "./api/explain_page.ts";
+import { consoleRoutes } from "./console/console_routes.ts";
+import type { ConsoleSource } from "./console/page.ts";
 import { CpuProfiler } from "./api/profiles.ts";
 import { createRouter } from "./api/router.ts";
 import type { CounterStore } from "./counters/counter_store.ts";
-import { planStore } from "./counters/store_plan.ts";
+import { pickBackend, planStore } from "./counters/store_plan.ts";
 import {
   type DecisionParts,
   decisionRules,
@@ -188,12 +190,14 @@ function addParts(settings: RateLimitSettings, options: PartsOptions): void {
   const pausing = new Slices().open();
   const activity = new RuleActivity({ registry, pausing, clock, logger });
   let read: readonly ConfigDocument[] = [];
+  let inForce = read;
   const loader: ConfigLoader = new ConfigLoader({
     load(documents) {
       read = documents;
       return service.load(documents, { pausing, isFirst: !loader.isLoaded });
     },
     async adopt(snapshot) {
+      inForce = read;
       threads?.configure(read);
       service.adopt(snapshot);
       // Callers that wait for the ports go first.
@@ -247,6 +251,7 @@ function addParts(settings: RateLimitSettings, options: PartsOptions): void {
         timeline: options.timeline,
         keyFormat: settings.cacheKeyFormat,
       }),
+      documents: { inForce: () => inForce, lastRead: () => read },
     }));
   if (threads !== undefined) lifecycle.add(threads);
   for (const part of service.lifelongParts) lifecycle.add(part);
@@ -271,6 +276,15 @@ function addParts(settings: RateLimitSettings, options: PartsOptions): void {
   }
 }
 
+/** Where counters are kept, in words. */
+function storeWords(settings: RateLimitSettings): string {
+  return {
+    memory: "in the memory of this process",
+    kvstore: "in Redis",
+    altcache: "in memcached",
+  }[pickBackend(settings)];
+}
+
 function debugListener(
   settings: RateLimitSettings,
   parts: {
@@ -278,6 +292,7 @@ function debugListener(
     readonly store: CounterStore;
     readonly registry: StatsRegistry;
     readonly reports: ActivityReports;
+    readonly documents: ConsoleSource["documents"];
     readonly logger: Logger;
     readonly addressLog: Pick<Logger, "info">;
     readonly clock: Clock;
@@ -288,28 +303,34 @@ function debugListener(
   const snapshot = () => decider.snapshot;
   const rules = decisionRules(settings);
   const profiler = new CpuProfiler(clock);
+  const shown = {
+    ...{ registry, reports: parts.reports },
+    candidate: () => candidate?.comparison.report(),
+    explainers: {
+      live: new Explainer({ snapshot, store, rules, clock }),
+      candidate: candidate && new Explainer({
+        snapshot: () => candidate.comparison.snapshot,
+        store: candidate.store,
+        rules,
+        clock,
+      }),
+    },
+  };
   const server = new Http1Server({
     hostname: settings.debugHost,
     port: settings.debugPort,
     reusePort: settings.reusePort,
     handler: createRouter({
       routes: debugRoutes({
-        snapshot,
-        registry,
-        reports: parts.reports,
-        profiler,
-        console: [],
-        candidate: () => candidate?.comparison.report(),
-        explainers: {
-          live: new Explainer({ snapshot, store, rules, clock }),
-          candidate: candidate && new Explainer({
-            snapshot: () => candidate.comparison.snapshot,
-            store: candidate.store,
-            rules,
-            clock,
-          }),
-        },
-        logger,
+        ...{ ...shown, snapshot, profiler, logger },
+        console: settings.console
+          ? consoleRoutes({
+            ...shown,
+            documents: parts.documents,
+            faults: () => parts.service.health.reasons,
+            store: storeWords(settings),
+          }, clock)
+          : [],
         access: {
           host: settings.debugHost,
           allowRemote: settings.debugAllowRemote,

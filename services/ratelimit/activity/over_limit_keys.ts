@@ -1,6 +1,7 @@
 /**
- * The counters that refuse most often now, in fixed memory: the algorithm Space
- * Saving (A. Metwally, D. Agrawal, A. El Abbadi, 2005) on counts that fade.
+ * The counters that refuse most often now, in fixed memory: as the algorithm
+ * Space Saving (A. Metwally, D. Agrawal, A. El Abbadi, 2005), on counts that
+ * fade, and with several counters dropped at a time.
  *
  * @module
  */
@@ -30,6 +31,8 @@ export interface OverLimitKey {
 export const MAX_KEYS_SENT = 100;
 /** Counters that have a count of their own. */
 const MAX_KEYS = 500;
+/** Counters that are dropped at a time, those with the least counts. */
+const DROPPED = 100;
 /** Most bytes of a key; longer ones are left out. */
 const MAX_KEY_BYTES = 512;
 /** The counts fall to 1/e in this time. */
@@ -37,9 +40,9 @@ const FADE_MS = 60_000;
 /** A count that has fallen below this is dropped. */
 const LEAST = 0.05;
 /** Refusals between two fadings that are all counted, and as many samples. */
-const ALL_COUNTED = 500;
+const ALL_COUNTED = 300;
 /** The same for calls whose keys are copied, as the store answers later. */
-const ALL_COPIED = 2_000;
+const ALL_COPIED = 500;
 /** Least mean gap of the samples. */
 const LEAST_GAP = 4;
 
@@ -56,6 +59,8 @@ export class OverLimitKeys implements OverLimitWatcher {
   readonly #refusals: Sampler;
   readonly #calls: Sampler;
   #fadedMs = -Infinity;
+  /** The most that a counter which was dropped may have had. */
+  #dropped = 0;
 
   /**
    * Makes an empty count.
@@ -85,6 +90,7 @@ export class OverLimitKeys implements OverLimitWatcher {
   fade(nowMs: number): void {
     const factor = Math.exp(-(nowMs - this.#fadedMs) / FADE_MS);
     this.#fadedMs = nowMs;
+    this.#dropped *= factor;
     this.#refusals.renew();
     this.#calls.renew();
     for (let position = this.#slots.size - 1; position >= 0; position--) {
@@ -126,23 +132,27 @@ export class OverLimitKeys implements OverLimitWatcher {
       return;
     }
     if (keyEnd - keyStart > MAX_KEY_BYTES) return;
-    // The counter in whose place this one comes may have been this one.
-    const error = this.#slots.size < MAX_KEYS ? 0 : this.#dropLeast();
+    if (this.#slots.size >= MAX_KEYS) this.#dropLeast();
+    // This counter may have been one of those that were dropped.
+    const error = this.#dropped;
     const key = keys.slice(keyStart, keyEnd);
     const slot = { rule, key, count: error + weight, error };
     this.#slots.set(keys, keyStart, keyEnd, slot);
   }
 
-  /** Drops the counter with the least count, and returns that. */
-  #dropLeast(): number {
-    let least = 0;
-    let count = Infinity;
-    for (let position = 0; position < this.#slots.size; position++) {
-      const slot = this.#slots.valueAt(position)!;
-      if (slot.count < count) [least, count] = [position, slot.count];
+  #dropLeast(): void {
+    const counts = new Float64Array(this.#slots.size);
+    for (let position = 0; position < counts.length; position++) {
+      counts[position] = this.#slots.valueAt(position)!.count;
     }
-    this.#slots.deleteAt(least);
-    return count;
+    const most = counts.sort()[DROPPED - 1]!;
+    this.#dropped = Math.max(this.#dropped, most);
+    let left = DROPPED;
+    for (let position = counts.length - 1; left > 0; position--) {
+      if (this.#slots.valueAt(position)!.count > most) continue;
+      this.#slots.deleteAt(position);
+      left--;
+    }
   }
 }
 

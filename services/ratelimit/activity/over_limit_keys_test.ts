@@ -57,7 +57,7 @@ Deno.test("OverLimitKeys finds the most frequent keys among any number of others
     }
   }
   const top = found.top(1_000);
-  assertEquals(top.length, 500);
+  assert(top.length > 400 && top.length <= 500, String(top.length));
   assertEquals(
     top.slice(0, 3).map(({ key }) => key).sort(),
     ["often 0", "often 1", "often 2"],

@@ -15,7 +15,7 @@ export interface RuleBranch {
   /** Names from the domain to here: a level's is `key` or `key_value`. */
   readonly names: readonly string[];
   /** Its rules: several where the descriptor has several limits. */
-  readonly rules: readonly Rule[];
+  readonly rules: readonly IndexedRule[];
   /** The branches below, in the order of the files. */
   readonly children: ReadonlyMap<string, RuleBranch>;
   /** Number of rules here and below. */
@@ -25,7 +25,7 @@ export interface RuleBranch {
 }
 
 interface GrowingBranch extends RuleBranch {
-  readonly rules: Rule[];
+  readonly rules: IndexedRule[];
   readonly children: Map<string, GrowingBranch>;
   readonly parent: GrowingBranch | undefined;
   ruleCount: number;
@@ -100,9 +100,9 @@ export class RuleIndex {
       branch = next;
       branch.ruleCount++;
     }
-    branch.rules.push(rule);
     const path = fixedStatPath(rule);
     const indexed = { rule, path, name: statPathText(path), branch };
+    branch.rules.push(indexed);
     this.#byPath.set(path, indexed);
     this.#byName.set(indexed.name, indexed);
   }

@@ -261,7 +261,8 @@ function statsPage(
   };
 }
 
-const PROFILES = `CPU, ten seconds:
+/** How profiles are taken, and what opens them. */
+export const PROFILES = `CPU, ten seconds:
   go tool pprof http://127.0.0.1:6070/debug/pprof/profile?seconds=10
   curl -o ratelimit.pb.gz http://127.0.0.1:6070/debug/pprof/profile?seconds=10
   curl -o ratelimit.cpuprofile \\

@@ -53,9 +53,8 @@ function ruleLines(rules: readonly Rule[]): readonly string[] {
     ...(rule.shadowMode && !isShadow ? ["shadow_mode: true"] : []),
   ]);
   // A rule without a label is the one by `rate_limit`.
-  const [single, ...further] = first.label === ""
-    ? blocks
-    : [undefined, ...blocks];
+  const hasSingle = first.label === "";
+  const further = hasSingle ? blocks.slice(1) : blocks;
   return [
     ...(isShadow ? ["shadow_mode: true"] : []),
     ...(first.quotaMode ? ["quota_mode: true"] : []),
@@ -63,7 +62,7 @@ function ruleLines(rules: readonly Rule[]): readonly string[] {
     ...(first.metadata === undefined
       ? []
       : [`metadata: ${JSON.stringify(first.metadata)}`]),
-    ...(single === undefined ? [] : ["rate_limit:", ...single.map(indented)]),
+    ...(hasSingle ? ["rate_limit:", ...blocks[0]!.map(indented)] : []),
     ...(further.length === 0 ? [] : ["rate_limits:"]),
     ...further.flatMap(([head = "", ...rest]) => [
       `  - ${head}`,
