@@ -99,6 +99,7 @@ export function setTheme(call: PageRequest): Promise<Answer> {
   const page = openPage(call);
   const theme = readTheme(page.form.get("theme") ?? undefined);
   const back = ownPath(page, page.form.get("back"));
+  if (!isOwnForm(call)) return Promise.resolve(redirect(back));
   return Promise.resolve(redirect(
     back,
     `${THEME_COOKIE}=${theme}; Path=/; SameSite=Strict; Max-Age=31536000`,

@@ -290,7 +290,7 @@ function Payloads({ task }: { readonly task: ShownTask }): VNode {
   const progress = attempt?.progress ?? null;
   return (
     <section aria-labelledby="payloads">
-      <h2 id="payloads">Data</h2>
+      <h2 id="payloads">Data and result</h2>
       {data === undefined
         ? <Note>Data and results are hidden: your key does not see them.</Note>
         : (

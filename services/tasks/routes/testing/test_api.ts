@@ -23,6 +23,7 @@ import {
   UNLIMITED_PLAN,
   type WorkerDefinition,
 } from "../../domain/records.ts";
+import type { ConsoleParts } from "../../console/page.ts";
 import { Engine } from "../../engine/engine.ts";
 import { openParts } from "../../engine/parts.ts";
 import { Vault } from "../../engine/vault.ts";
@@ -34,6 +35,7 @@ import type { Store, Write } from "../../store/store.ts";
 import { TaskIds } from "../../store/task_id.ts";
 import { createMemoryStore } from "../../store/testing/memory_store.ts";
 import type { ApiParts } from "../api_parts.ts";
+import { Sessions } from "../../engine/sessions.ts";
 import { CredentialRecords } from "../../engine/credential_records.ts";
 import { createHandler } from "../../http/handler.ts";
 import { Cursors } from "../../http/page.ts";
@@ -51,8 +53,11 @@ export const SERVICE_HOST = "tercet.test";
 
 /** Options of {@linkcode openTestApi}. */
 export interface TestApiOptions {
-  /** The routes under test. */
-  readonly routes: (parts: ApiParts) => readonly AnyRoute[];
+  /** The routes under test, and with them those of the console. */
+  readonly routes: (
+    parts: ApiParts,
+    console: ConsoleParts,
+  ) => readonly AnyRoute[];
   /**
    * The store.
    * @default a new one in memory
@@ -264,7 +269,12 @@ export async function openTestApi(options: TestApiOptions): Promise<TestApi> {
     await engine.start();
     push.start();
   }
-  const routes = options.routes(parts);
+  const authenticator = new Authenticator({
+    store: new CredentialRecords(engine.parts),
+    clock,
+  });
+  const sessions = new Sessions(engine.parts);
+  const routes = options.routes(parts, { authenticator, sessions, logger });
   const handler = createHandler({
     routes,
     serviceHost: SERVICE_HOST,
@@ -273,10 +283,8 @@ export async function openTestApi(options: TestApiOptions): Promise<TestApi> {
     repositories,
     limitsOfPlan: plans.getLimits,
     operatorDigests: options.operatorDigests ?? [],
-    authenticator: new Authenticator({
-      store: new CredentialRecords(engine.parts),
-      clock,
-    }),
+    authenticator,
+    sessions,
     leaseSource: engine,
     maxBodyBytes: options.maxBodyBytes ?? 8 * 1_048_576,
     maxBodiesBytes: 128 * 1_048_576,
