@@ -16,6 +16,7 @@ import {
 } from "../../shared/console/parts.tsx";
 import { Table } from "../../shared/console/table.tsx";
 import { DIFFERENCE_WORDS } from "../api/candidate_page.ts";
+import type { RuleIndex } from "../activity/rule_index.ts";
 import type { CandidateReport } from "../candidate/comparison.ts";
 import type { CountedDifference } from "../candidate/differences.ts";
 import { type PageCall, type PageContent, toHref } from "./page.ts";
@@ -24,8 +25,11 @@ import { type PageCall, type PageContent, toHref } from "./page.ts";
 const MAX_ROWS = 200;
 
 /** Shows the differences of the candidate. */
-export function candidatePage({ source, query }: PageCall): PageContent {
+export async function candidatePage(
+  { source, query }: PageCall,
+): Promise<PageContent> {
   const report = source.candidate();
+  const index = await source.reports.index();
   return {
     title: "Candidate",
     content: report === undefined
@@ -38,15 +42,17 @@ export function candidatePage({ source, query }: PageCall): PageContent {
       )
       : (
         <Live id="candidate">
-          <Report report={report} kind={query.get("kind")} />
+          <Report report={report} index={index} kind={query.get("kind")} />
         </Live>
       ),
   };
 }
 
 function Report(
-  { report, kind }: {
+  { report, index, kind }: {
     readonly report: CandidateReport;
+    /** The rules in force. */
+    readonly index: RuleIndex | undefined;
     /** The kind of differences that are shown; null for all. */
     readonly kind: string | null;
   },
@@ -107,7 +113,7 @@ function Report(
             There are no such differences since these rules were loaded.
           </Empty>
         )
-        : <Differences rows={rows.slice(0, MAX_ROWS)} />}
+        : <Differences rows={rows.slice(0, MAX_ROWS)} index={index} />}
       {report.otherDifferences === 0 && rows.length <= MAX_ROWS
         ? null
         : (
@@ -122,7 +128,10 @@ function Report(
 }
 
 function Differences(
-  { rows }: { readonly rows: readonly CountedDifference[] },
+  { rows, index }: {
+    readonly rows: readonly CountedDifference[];
+    readonly index: RuleIndex | undefined;
+  },
 ): VNode {
   return (
     <Table
@@ -160,10 +169,31 @@ function Differences(
         },
         {
           name: "First for",
-          cell: ({ example }) => <code>{JSON.parse(example)}</code>,
+          cell: ({ live, example }) => (
+            <Example
+              domain={index?.findName(live)?.rule.domain}
+              descriptor={JSON.parse(example)}
+            />
+          ),
         },
       ]}
     />
+  );
+}
+
+/** A descriptor, which leads to its explanation by the candidate's rules. */
+function Example(
+  { domain, descriptor }: {
+    readonly domain: string | undefined;
+    readonly descriptor: string;
+  },
+): VNode {
+  if (domain === undefined) return <code>{descriptor}</code>;
+  const query = { domain, descriptors: descriptor, rules: "candidate" };
+  return (
+    <a href={toHref("explain", query)}>
+      <code>{descriptor}</code>
+    </a>
   );
 }
 
@@ -171,10 +201,9 @@ function Side(
   { rule, limit }: { readonly rule: string; readonly limit: string },
 ): VNode {
   return (
-    <>
+    <div>
       {rule}
-      <br />
-      <span class="dim">{limit}</span>
-    </>
+      <div class="dim">{limit}</div>
+    </div>
   );
 }

@@ -52,9 +52,8 @@ export function ChangeForm(
           />
           <TextField
             name="window"
-            label="In each"
+            label="In each unit, or 15m"
             value={change.window}
-            hint="minute, hour, 15m"
             isRequired
           />
           <ChoiceField
@@ -67,9 +66,8 @@ export function ChangeForm(
           />
           <TextField
             name="burst"
-            label="Burst"
+            label="Burst of a bucket"
             value={change.burst}
-            hint="of a token bucket"
           />
           <CheckField
             name="shadow"

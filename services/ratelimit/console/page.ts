@@ -82,7 +82,7 @@ export const CONSOLE_PAGES = {
   keys: { path: `${CONSOLE_PATH}/keys`, text: "Keys over limit" },
   explain: { path: `${CONSOLE_PATH}/explain`, text: "Explain" },
   candidate: { path: `${CONSOLE_PATH}/candidate`, text: "Candidate" },
-  timeline: { path: `${CONSOLE_PATH}/timeline`, text: "Stores and timeline" },
+  timeline: { path: `${CONSOLE_PATH}/timeline`, text: "Timeline" },
   statistics: { path: `${CONSOLE_PATH}/statistics`, text: "Statistics" },
 } as const;
 

@@ -11,6 +11,7 @@ import { Bars } from "../../shared/console/plot.tsx";
 import { Table } from "../../shared/console/table.tsx";
 import type { WholeRuleReport } from "../activity/activity_report.ts";
 import type { IndexedRule } from "../activity/rule_index.ts";
+import { statDomain } from "../stats/stats.ts";
 import { limitWords } from "../rules/snapshot.ts";
 import { descriptorText } from "../rules/rule_yaml.ts";
 import { ChangeForm } from "./change_form.tsx";
@@ -79,7 +80,7 @@ export async function rulePage(
             <section aria-labelledby="values">
               <h2 id="values">By value, in the last hour</h2>
               <Live id="value-table">
-                <Values values={values} />
+                <Values values={values} domain={rule.domain} />
               </Live>
             </section>
           )
@@ -210,7 +211,9 @@ function Plots(
 }
 
 function Values(
-  { values }: Pick<WholeRuleReport, "values">,
+  { values, domain }: Pick<WholeRuleReport, "values"> & {
+    readonly domain: string;
+  },
 ): VNode {
   if (values.length === 0) return <Empty>There were no hits.</Empty>;
   return (
@@ -219,7 +222,10 @@ function Values(
         label="By value"
         rows={values.slice(0, MAX_VALUES)}
         columns={[
-          { name: "Value", cell: ({ path }) => path },
+          {
+            name: "Value",
+            cell: ({ path }) => path.slice(statDomain(domain).length + 1),
+          },
           ...toFigureColumns<typeof values[number]>((row) => row),
         ]}
       />

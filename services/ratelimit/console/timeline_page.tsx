@@ -84,22 +84,32 @@ export function timelinePage({ source, query }: PageCall): PageContent {
   };
 }
 
-/** Statistics of stores that a person looks for. */
-const STORE_STATISTICS =
-  /^ratelimit\.(?:candidate\.)?(?:redis_pool|redis_per_second_pool|memcache|memory)\.(?:cx_active|breakers_open|outages|operations_when_full)$|^ratelimit\.service\.store_failure\./;
+/** Statistics of stores that a person looks for, and what they are. */
+const STORE_STATISTICS: readonly (readonly [RegExp, string])[] = [
+  [/^ratelimit\.(\w+)\.cx_active$/, "Connections"],
+  [/^ratelimit\.(\w+)\.breakers_open$/, "Servers without calls"],
+  [/^ratelimit\.(\w+)\.outages$/, "Outages"],
+  [/^ratelimit\.(memory)\.operations_when_full$/, "Calls when full"],
+  [/^ratelimit\.service\.store_failure\.(\w+)$/, "Calls without it"],
+];
+
+/** Returns the figures of stores, with their names in words. */
+function storeFigures(
+  { registry }: Pick<ConsoleSource, "registry">,
+): readonly (readonly [string, string])[] {
+  return registry.snapshot().flatMap((reading) => {
+    if (reading.kind === "timer") return [];
+    return STORE_STATISTICS.flatMap(([pattern, words]) => {
+      const of = pattern.exec(reading.name)?.[1];
+      if (of === undefined) return [];
+      const name = `${words}, ${of.replaceAll("_", " ")}`;
+      return [[name, reading.value.toLocaleString("en")] as const];
+    });
+  });
+}
 
 function Stores({ source }: { readonly source: ConsoleSource }): VNode {
   const faults = source.faults();
-  const figures = source.registry.snapshot().flatMap((reading) =>
-    reading.kind !== "timer" && STORE_STATISTICS.test(reading.name)
-      ? [
-        [
-          reading.name.replace(/^ratelimit\.(?:service\.)?/, ""),
-          reading.value.toLocaleString("en"),
-        ] as const,
-      ]
-      : []
-  );
   return (
     <FactList
       facts={[
@@ -110,7 +120,7 @@ function Stores({ source }: { readonly source: ConsoleSource }): VNode {
             ? <Badge tone="good">healthy</Badge>
             : <Badge tone="bad">{faults.join("; ")}</Badge>,
         ],
-        ...figures,
+        ...storeFigures(source),
       ]}
     />
   );
@@ -139,16 +149,26 @@ function Events(
   );
 }
 
+/** Longest field that shares its line with others. */
+const SHORT = 40;
+
 function What(
   { event: { text, times, fields } }: { readonly event: TimelineEvent },
 ): VNode {
+  const shown = Object.entries(fields)
+    .map(([name, value]) => `${name}: ${value}`);
+  const lines = [
+    shown.filter(({ length }) => length <= SHORT).join(", "),
+    // The loader joins what has changed to one field.
+    ...shown.filter(({ length }) => length > SHORT)
+      .flatMap((field) => field.split("; ")),
+  ];
   return (
     <div>
       {text}
       {times === 1 ? null : <span class="dim">{` (${times} times)`}</span>}
-      {Object.entries(fields).map(([name, value]) => (
-        <div class="dim">{`${name}: ${value}`}</div>
-      ))}
+      {lines.filter((line) => line !== "")
+        .map((line) => <div class="dim">{line}</div>)}
     </div>
   );
 }
