@@ -127,6 +127,7 @@ export class ActivityReports {
     const branches = new Map<RuleBranch, RecentFigures>();
     let others = NO_FIGURES;
     for (const [path, recent] of this.#options.activity.byRule()) {
+      await this.#options.pausing.pause();
       const found = index.findPath(path);
       if (found === undefined) others = addRecent(others, recent);
       else rules.set(path, { ...found, recent });

@@ -48,22 +48,20 @@ export type RuleHistory = {
   readonly [F in keyof RuleFigures]: readonly number[];
 };
 
-/** The figures, and what their statistics end in. */
-const FIGURES = {
-  hits: "total_hits",
-  over: "over_limit",
-  near: "near_limit",
-  within: "within_limit",
-  shadow: "shadow_mode",
-} as const satisfies Readonly<Record<keyof RuleFigures, string>>;
-const NAMES = Object.keys(FIGURES) as readonly (keyof RuleFigures)[];
-const ENDINGS: readonly string[] = Object.values(FIGURES);
+/** What the statistics of a rule end in, in the order of its figures. */
+const ENDINGS: readonly string[] = [
+  "total_hits",
+  "over_limit",
+  "near_limit",
+  "within_limit",
+  "shadow_mode",
+];
 
 /** Milliseconds between two samples. */
 const SAMPLE_MS = 1_000;
 const HOUR_MS = 3_600_000;
-const MINUTE_RING = { slotMs: 5_000, slots: 12, figures: NAMES.length };
-const HOUR_RING = { slotMs: 60_000, slots: 60, figures: NAMES.length };
+const MINUTE_RING = { slotMs: 5_000, slots: 12, figures: ENDINGS.length };
+const HOUR_RING = { slotMs: 60_000, slots: 60, figures: ENDINGS.length };
 /** Paths with rings, which take about 2 kB each. */
 const MAX_RECENT = 10_000;
 /** Paths that are sampled at a time. */
@@ -184,13 +182,21 @@ export class RuleActivity implements Part {
   /** Returns what a rule did in each minute of the last hour. */
   history(rule: string): RuleHistory {
     const nowMs = this.#clock.nowMs();
-    const series = NAMES.map(() => new Array<number>(HOUR_RING.slots).fill(0));
-    for (const { recent } of this.#ofRule(rule)) {
-      for (const [figure, values] of series.entries()) {
-        recent!.hour.addSeries(figure, values, nowMs);
+    const own = this.#ofRule(rule);
+    const seriesOf = (figure: number): readonly number[] => {
+      const series = new Array<number>(HOUR_RING.slots).fill(0);
+      for (const { recent } of own) {
+        recent!.hour.addSeries(figure, series, nowMs);
       }
-    }
-    return figures((figure) => series[figure]!);
+      return series;
+    };
+    return {
+      hits: seriesOf(0),
+      over: seriesOf(1),
+      near: seriesOf(2),
+      within: seriesOf(3),
+      shadow: seriesOf(4),
+    };
   }
 
   #ofRule(path: string): readonly Tracked[] {
@@ -222,7 +228,7 @@ export class RuleActivity implements Part {
       }
       return;
     }
-    const seen = tracked.seen ??= new Array<number>(NAMES.length).fill(0);
+    const seen = tracked.seen ??= new Array<number>(ENDINGS.length).fill(0);
     const kept = recent ?? this.#makeRecent(tracked);
     for (const [figure, before] of seen.entries()) {
       const total = cells[figure]?.total ?? 0;
@@ -248,18 +254,17 @@ export class RuleActivity implements Part {
   }
 }
 
-function figures<T>(
-  get: (figure: number) => T,
-): { readonly [F in keyof RuleFigures]: T } {
-  return Object.fromEntries(
-    NAMES.map((name, index) => [name, get(index)]),
-  ) as { [F in keyof RuleFigures]: T };
+function readRecent({ minute, hour }: Recent, nowMs: number): RecentFigures {
+  return { minute: readRing(minute, nowMs), hour: readRing(hour, nowMs) };
 }
 
-function readRecent({ minute, hour }: Recent, nowMs: number): RecentFigures {
+function readRing(ring: SlotRing, nowMs: number): RuleFigures {
   return {
-    minute: figures((figure) => minute.sum(figure, nowMs)),
-    hour: figures((figure) => hour.sum(figure, nowMs)),
+    hits: ring.sum(0, nowMs),
+    over: ring.sum(1, nowMs),
+    near: ring.sum(2, nowMs),
+    within: ring.sum(3, nowMs),
+    shadow: ring.sum(4, nowMs),
   };
 }
 
@@ -268,10 +273,18 @@ export function addRecent(
   left: RecentFigures,
   right: RecentFigures,
 ): RecentFigures {
-  const add = (a: RuleFigures, b: RuleFigures): RuleFigures =>
-    figures((figure) => a[NAMES[figure]!] + b[NAMES[figure]!]);
   return {
-    minute: add(left.minute, right.minute),
-    hour: add(left.hour, right.hour),
+    minute: addFigures(left.minute, right.minute),
+    hour: addFigures(left.hour, right.hour),
+  };
+}
+
+function addFigures(left: RuleFigures, right: RuleFigures): RuleFigures {
+  return {
+    hits: left.hits + right.hits,
+    over: left.over + right.over,
+    near: left.near + right.near,
+    within: left.within + right.within,
+    shadow: left.shadow + right.shadow,
   };
 }
