@@ -58,7 +58,7 @@ export class OverLimitKeys implements OverLimitWatcher {
   readonly #slots = new ByteMap<Slot>();
   readonly #refusals: Sampler;
   readonly #calls: Sampler;
-  #fadedMs = -Infinity;
+  #fadedMs: number | undefined;
   /** The most that a counter which was dropped may have had. */
   #dropped = 0;
 
@@ -88,7 +88,8 @@ export class OverLimitKeys implements OverLimitWatcher {
 
   /** Lets the counts fade; to be called about once a second. */
   fade(nowMs: number): void {
-    const factor = Math.exp(-(nowMs - this.#fadedMs) / FADE_MS);
+    const passedMs = nowMs - (this.#fadedMs ?? nowMs);
+    const factor = Math.exp(-passedMs / FADE_MS);
     this.#fadedMs = nowMs;
     this.#dropped *= factor;
     this.#refusals.renew();

@@ -63,7 +63,7 @@ const HOUR_MS = 3_600_000;
 const MINUTE_RING = { slotMs: 5_000, slots: 12, figures: ENDINGS.length };
 const HOUR_RING = { slotMs: 60_000, slots: 60, figures: ENDINGS.length };
 /** Paths with rings, which take about 2 kB each. */
-const MAX_RECENT = 10_000;
+const MAX_RECENT = 15_000;
 /** Paths that are sampled at a time. */
 const STRETCH = 1_000;
 /** Separates the parts of a path; no part contains it. */
@@ -99,7 +99,7 @@ interface RuleActivityOptions {
 
 /**
  * Samples the statistics of rules each second. Only paths with hits within the
- * last hour take memory, ten thousand at most.
+ * last hour take memory, fifteen thousand at most.
  */
 export class RuleActivity implements Part {
   /** The name of the part in logs. */

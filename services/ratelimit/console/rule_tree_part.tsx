@@ -61,7 +61,8 @@ export function RuleTree(
               <li>
                 <Line recent={report.others}>
                   <span class="dim">
-                    limits of requests, rules that are gone, values without room
+                    limits of requests, rules that are gone, and what
+                    STATS_MAX_NAMES has no room for
                   </span>
                 </Line>
               </li>
@@ -140,7 +141,7 @@ function Branch(
       <li>
         <Line recent={recent}>
           <a href={toHref("rules", { at: branch.names, order })}>{name}</a>
-          <span class="dim">{` ${count}`}</span>
+          <span class="dim">{count}</span>
         </Line>
       </li>
     );
@@ -151,7 +152,7 @@ function Branch(
         <summary>
           <Line recent={recent}>
             {name}
-            <span class="dim">{` ${count}`}</span>
+            <span class="dim">{count}</span>
           </Line>
         </summary>
         <ul>
