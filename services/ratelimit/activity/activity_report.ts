@@ -159,7 +159,7 @@ export class ActivityReports {
 
   /**
    * Returns the keys that are over their limits most often; undefined when
-   * nobody looks for them.
+   * the search for them is off.
    */
   async keys(): Promise<readonly KeyReport[] | undefined> {
     const { overLimitKeys, board, keyFormat: format } = this.#options;

@@ -74,7 +74,7 @@ export async function keysPage(reports: ActivityReports): Promise<DebugPage> {
   return {
     text: () =>
       keys === undefined
-        ? "nobody looks for keys: TOP_KEYS is false\n"
+        ? "no keys: TOP_KEYS is false\n"
         : keys.map((key) => `${keyLine(key)}\n`).join(""),
     json: () => ({ keys: keys?.map(keyJson) ?? null }),
   };

@@ -159,12 +159,17 @@ Deno.test("debugRoutes() shows nothing to other machines unless it is allowed to
     onGone: () => () => {},
     body: () => Promise.resolve({ kind: "ok", bytes: new Uint8Array() }),
   });
+  const console: readonly Route[] = [{
+    method: "GET",
+    path: "/console",
+    handle: () => ({ status: 200, headers: {} }),
+  }];
   const listStatuses = async (
     request: HttpRequest,
     allowRemote: boolean,
   ): Promise<number[]> => {
     const statuses = new Set<number>();
-    for (const { handle, path } of createRoutes({ allowRemote })) {
+    for (const { handle, path } of createRoutes({ allowRemote, console })) {
       // Profiles and heap snapshots take long, and are behind the same check.
       if (allowRemote && /profile|heap/.test(path)) continue;
       statuses.add((await handle({ ...request, target: path })).status);

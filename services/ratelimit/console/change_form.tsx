@@ -74,7 +74,7 @@ export function ChangeForm(
             label="Shadow mode"
             isChecked={change.isShadow}
           />
-          <button>Show the YAML</button>
+          <button type="submit">Show the YAML</button>
         </div>
       </form>
       {yaml.kind === "invalid"

@@ -1,6 +1,6 @@
 /**
- * The routes of the console. Its pages only read: whoever may use the debug
- * port may see them, and there is nothing to sign in for.
+ * The routes of the console. Its pages only read: clients that may use the debug
+ * port may see them without a sign-in.
  *
  * @module
  */

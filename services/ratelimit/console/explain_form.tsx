@@ -69,7 +69,7 @@ export function ExplainForm(
           />
         </div>
       ))}
-      <button class="primary">Explain</button>
+      <button type="submit" class="primary">Explain</button>
     </form>
   );
 }

@@ -11,7 +11,7 @@ import type { KeyReport } from "../activity/activity_report.ts";
 import { shownRate } from "../api/activity_pages.ts";
 import { descriptorOf, toExplainHref, toHref } from "./page.ts";
 
-/** Shows keys; undefined where nobody looks for them. */
+/** Shows keys; undefined where the search for them is off. */
 export function KeyTable(
   { keys, hasRule = true }: {
     readonly keys: readonly KeyReport[] | undefined;
@@ -20,7 +20,7 @@ export function KeyTable(
   },
 ): VNode {
   if (keys === undefined) {
-    return <Empty>Nobody looks for keys: TOP_KEYS is false.</Empty>;
+    return <Empty>No keys are shown: TOP_KEYS is false.</Empty>;
   }
   if (keys.length === 0) return <Empty>No key is over its limit now.</Empty>;
   return (

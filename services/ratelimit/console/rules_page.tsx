@@ -1,6 +1,6 @@
 /**
  * The first page of the console: what all rules did lately, as a tree, and what
- * needs somebody.
+ * needs attention.
  *
  * @module
  */
@@ -58,7 +58,7 @@ function readOrder(query: URLSearchParams): RuleOrder {
   return ORDERS.find((order) => order === asked) ?? "over";
 }
 
-/** What somebody should look at: an unhealthy service, refused files. */
+/** What needs attention: an unhealthy service, refused files. */
 function Attention({ source }: { readonly source: ConsoleSource }): VNode {
   const refused = refusedLast(source.reports.events());
   return (
@@ -181,7 +181,7 @@ function Search(
           ["file", "as in the files"],
         ]}
       />
-      <button>Show</button>
+      <button type="submit">Show</button>
     </form>
   );
 }

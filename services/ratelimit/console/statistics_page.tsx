@@ -32,7 +32,7 @@ export function statisticsPage({ source, query }: PageCall): PageContent {
             value={filter}
             isSearch
           />
-          <button>Show</button>
+          <button type="submit">Show</button>
         </form>
         <p class="dim" role="status">
           {`${stats.length} statistics`}

@@ -71,7 +71,7 @@ export function timelinePage({ source, query }: PageCall): PageContent {
                 ...Object.keys(TONES).map((one) => [one, one] as const),
               ]}
             />
-            <button>Show</button>
+            <button type="submit">Show</button>
           </form>
           <Live id="timeline">
             {events.length === 0
