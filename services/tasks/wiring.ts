@@ -374,8 +374,9 @@ async function openApi(
     maxBatchBytes: settings.maxBatchBytes,
     onTimeMs: settings.onTimeMs,
   };
+  const users = new CredentialRecords(engine.parts);
   const authenticator = new Authenticator({
-    store: new CredentialRecords(engine.parts),
+    store: users,
     clock,
     tokens: options.tokens,
   });
@@ -384,7 +385,7 @@ async function openApi(
     routes: allRoutes(apiParts, {
       ...options,
       console: settings.console
-        ? { sessions, authenticator, logger }
+        ? { sessions, authenticator, users, login: options.login, logger }
         : undefined,
     }),
     serviceHost: settings.serviceHost,

@@ -72,6 +72,11 @@ export interface ConsolePage {
    * @default never
    */
   readonly refreshSeconds?: number | undefined;
+  /**
+   * The path of a page that the browser loads at once.
+   * @default none
+   */
+  readonly goTo?: string | undefined;
   /** The content. */
   readonly content: ComponentChildren;
 }
@@ -82,7 +87,8 @@ export function renderPage(page: ConsolePage): string {
 }
 
 function Document({ page }: { readonly page: ConsolePage }): VNode {
-  const { service, title, base, theme, events, refreshSeconds } = page;
+  const { service, title, base, theme, events } = page;
+  const { refreshSeconds, goTo } = page;
   return (
     <html
       lang="en"
@@ -96,6 +102,9 @@ function Document({ page }: { readonly page: ConsolePage }): VNode {
         <link rel="icon" href="data:," />
         <link rel="stylesheet" href={`${base}/assets/${STYLE.name}`} />
         <script type="module" src={`${base}/assets/${SCRIPT.name}`}></script>
+        {goTo === undefined
+          ? null
+          : <meta http-equiv="refresh" content={`0;url=${goTo}`} />}
         {refreshSeconds === undefined ? null : (
           <noscript>
             <meta http-equiv="refresh" content={String(refreshSeconds)} />

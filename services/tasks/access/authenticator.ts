@@ -50,6 +50,8 @@ export interface CredentialStore {
   readonly apiKeys: Credentials<KeyCredential>;
   /** The credentials of workers. */
   readonly workers: Credentials<WorkerCredential>;
+  /** Finds a user by the id. */
+  user(tenantId: string, id: string): MaybePromise<UserRecord | undefined>;
   /**
    * Finds the user that a token names: by issuer and subject, or, on the user's
    * first login, by the verified email address. Issuer and subject are then
@@ -212,9 +214,18 @@ export class Authenticator {
    * with; undefined when that may not be used now, or not from there.
    */
   ofSession(
-    { tenantId, credential: { id } }: Session,
+    { tenantId, credential: { kind, id } }: Session,
     clientAddress: string | undefined,
   ): MaybePromise<Caller | undefined> {
+    if (kind === "user") {
+      return andThen(
+        this.#options.store.user(tenantId, id),
+        (user) =>
+          user === undefined || user.status === "disabled"
+            ? undefined
+            : callerOfUser(user, tenantId),
+      );
+    }
     return andThen(
       this.#options.store.apiKeys.find(tenantId, id),
       (key) => {
@@ -273,12 +284,7 @@ export class Authenticator {
         return INVALID;
       }
       this.#users.set(userKey(tenantId, outcome.subject), true);
-      const { id: userId, role, payloads } = user;
-      const scopes = scopesOfRole(role);
-      return {
-        kind: "ok",
-        caller: { kind: "user", tenantId, userId, role, scopes, payloads },
-      };
+      return { kind: "ok", caller: callerOfUser(user, tenantId) };
     });
   }
 }
@@ -288,6 +294,14 @@ function callerOfKey(
   tenantId: string,
 ): Caller {
   return { kind: "api_key", tenantId, keyId, scopes, payloads, madeBy };
+}
+
+function callerOfUser(
+  { id: userId, role, payloads }: UserRecord,
+  tenantId: string,
+): Caller {
+  const scopes = scopesOfRole(role);
+  return { kind: "user", tenantId, userId, role, scopes, payloads };
 }
 
 function callerOfWorker(

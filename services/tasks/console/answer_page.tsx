@@ -187,6 +187,7 @@ export async function show(
     csrf: csrf === "" ? undefined : csrf,
     theme: readTheme(readCookie(call.header("cookie"), THEME_COOKIE)),
     refreshSeconds: content.refreshSeconds,
+    goTo: content.goTo,
     content: (
       <>
         {flash === undefined ? null : (
@@ -200,7 +201,7 @@ export async function show(
   });
   // Rendering took its time; others go first.
   await call.pausing.pause();
-  return textAnswer(call, html, content.status ?? 200);
+  return textAnswer(call, html, content);
 }
 
 /**
@@ -208,7 +209,11 @@ export async function show(
  * site can make a browser send the cookie, so the lengths of pages
  * tell no other site the value of the forms.
  */
-function textAnswer(call: CallContext, html: string, status: number): Answer {
+function textAnswer(
+  call: CallContext,
+  html: string,
+  { status = 200, cookie }: Pick<PageContent, "status" | "cookie">,
+): Answer {
   const bytes = new TextEncoder().encode(html);
   const isCoded = acceptsGzip(call.header("accept-encoding"));
   const { "content-type": contentType, ...headers } = CONSOLE_HEADERS;
@@ -221,6 +226,7 @@ function textAnswer(call: CallContext, html: string, status: number): Answer {
       ...headers,
       vary: "accept-encoding",
       ...(isCoded ? { "content-encoding": "gzip" } : {}),
+      ...(cookie === undefined ? {} : { "set-cookie": cookie }),
     },
   };
 }

@@ -28,6 +28,7 @@ export function consoleRoutes(
   const api = new InnerApi(routes);
   const load = () => import("./answer_page.tsx");
   const signIn = () => import("./sign_in.tsx");
+  const provider = () => import("./provider_sign_in.tsx");
   return [
     ...CONSOLE_PAGES.map((place) =>
       pageRoute(
@@ -44,6 +45,16 @@ export function consoleRoutes(
       { method: "POST", path: "/sign-in" },
       async (call) => (await signIn()).answerSignIn(call, { ...parts, api }),
     ),
+    ...(parts.login === undefined ? [] : [
+      pageRoute(
+        { method: "GET", path: "/sign-in/provider" },
+        async (call) => (await provider()).beginLogin(call, parts),
+      ),
+      pageRoute(
+        { method: "GET", path: "/sign-in/callback" },
+        async (call) => (await provider()).finishLogin(call, { ...parts, api }),
+      ),
+    ]),
     pageRoute(
       { method: "POST", path: "/sign-out" },
       async (call) => (await signIn()).signOut(call, parts),

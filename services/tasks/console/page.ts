@@ -6,7 +6,11 @@
 
 import type { ComponentChildren, VNode } from "preact";
 import type { Logger } from "../../shared/logger.ts";
-import type { Authenticator } from "../access/authenticator.ts";
+import type {
+  Authenticator,
+  CredentialStore,
+} from "../access/authenticator.ts";
+import type { ProviderLogin } from "../access/provider_login.ts";
 import type { Caller } from "../access/caller.ts";
 import type { ApiAnswer, ApiQuestion } from "../http/ask_api.ts";
 import type { Call, CallContext } from "../http/call.ts";
@@ -18,6 +22,13 @@ export interface ConsoleParts {
   readonly sessions: Sessions;
   /** Checks what people sign in with. */
   readonly authenticator: Authenticator;
+  /** Finds the user whom a token of the identity provider names. */
+  readonly users: Pick<CredentialStore, "findUser">;
+  /**
+   * Signs people in at the identity provider.
+   * @default people sign in with keys alone
+   */
+  readonly login?: ProviderLogin | undefined;
   /** Logs faults of pages. */
   readonly logger: Logger;
 }
@@ -94,6 +105,16 @@ export interface PageContent {
    * @default never
    */
   readonly refreshSeconds?: number | undefined;
+  /**
+   * The path of a page that the browser loads at once.
+   * @default none
+   */
+  readonly goTo?: string;
+  /**
+   * The `Set-Cookie` header.
+   * @default none
+   */
+  readonly cookie?: string;
 }
 
 /** Answers requests for a page, or what its forms send. */

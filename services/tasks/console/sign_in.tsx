@@ -37,10 +37,14 @@ export async function answerSignIn(
 ): Promise<Answer> {
   const page = openPage(call, options.api);
   const next = ownPath(page, call.query.get("next"));
+  const hasProvider = options.login !== undefined;
   if (page.form.size === 0) {
-    return call.caller === undefined
-      ? await show(page, signInPage(page))
-      : redirect(next);
+    if (call.caller !== undefined) return redirect(next);
+    // A link on another site came here; the browser sends the cookie only with
+    // what a page of this site asks for.
+    return call.header("sec-fetch-site") === "cross-site"
+      ? await show(page, hop(next))
+      : await show(page, signInPage(page, { hasProvider }));
   }
   if (!isFromHere(call)) return await show(page, FOREIGN_FORM);
   const key = page.form.get("key")?.trim() ?? "";
@@ -54,7 +58,10 @@ export async function answerSignIn(
     const fault = outcome.kind === "refused"
       ? outcome.reason.replace("Authorization header", "the key")
       : "Cannot sign in: this is not an API key, which begins with dk_";
-    return await show(page, { ...signInPage(page, fault), status: 401 });
+    return await show(page, {
+      ...signInPage(page, { fault, hasProvider }),
+      status: 401,
+    });
   }
   return redirect(
     next,
@@ -65,8 +72,22 @@ export async function answerSignIn(
   );
 }
 
+/** A page of this site that leads to another one. */
+export function hop(to: string): PageContent {
+  return {
+    kind: "page",
+    title: "Signing in",
+    goTo: to,
+    content: (
+      <p>
+        <a href={to}>Go on</a>
+      </p>
+    ),
+  };
+}
+
 /** Opens a session and returns the header that tells the browser. */
-async function openSession(
+export async function openSession(
   call: PageRequest,
   { sessions }: Pick<ConsoleParts, "sessions">,
   credential: Session["credential"],
@@ -85,9 +106,8 @@ export async function signOut(
   const scheme = schemeOf(call);
   const { base } = openPage(call);
   const token = readSessionCookie(call.header("cookie"), scheme);
-  if (token !== undefined && isOwnForm(call)) {
-    await sessions.end(getTenant(call).id, token);
-  }
+  if (token === undefined || !isOwnForm(call)) return redirect(base);
+  await sessions.end(getTenant(call).id, token);
   return redirect(
     withQuery(`${base}/sign-in`, { done: "signed_out" }),
     sessionCookie(null, { scheme, maxAgeMs: 0 }),
@@ -107,22 +127,48 @@ export function setTheme(call: PageRequest): Promise<Answer> {
 }
 
 /** A path of the console; its first page for any other text. */
-function ownPath({ base }: PageCall, text: string | null): string {
+export function ownPath({ base }: PageCall, text: string | null): string {
   const isOwn = text !== null && /^[\x21-\x7e]+$/.test(text) &&
     (text === base || text.startsWith(`${base}/`) ||
       text.startsWith(`${base}?`));
   return isOwn ? text : base;
 }
 
-function signInPage(page: PageCall, fault?: string): PageContent {
+interface SignInProps {
+  /** What is wrong with the key that was sent. */
+  readonly fault?: string;
+  /** Whether people may sign in at the identity provider. */
+  readonly hasProvider: boolean;
+}
+
+function signInPage(page: PageCall, props: SignInProps): PageContent {
   return {
     kind: "page",
     title: "Sign in",
-    content: <SignIn {...{ page, fault }} />,
+    content: (
+      <>
+        {props.hasProvider ? <ProviderLink page={page} /> : null}
+        <KeyForm page={page} fault={props.fault} />
+      </>
+    ),
   };
 }
 
-function SignIn(
+function ProviderLink({ page }: { readonly page: PageCall }): VNode {
+  const next = page.query.get("next") ?? undefined;
+  return (
+    <section>
+      <a
+        class="button primary"
+        href={withQuery(`${page.base}/sign-in/provider`, { next })}
+      >
+        Sign in with your account
+      </a>
+    </section>
+  );
+}
+
+function KeyForm(
   { page, fault }: {
     readonly page: PageCall;
     readonly fault: string | undefined;

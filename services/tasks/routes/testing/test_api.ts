@@ -12,6 +12,7 @@ import type { FairTurns } from "../../../shared/fair_turns.ts";
 import { NEVER_PAUSING, type Pausing } from "../../../shared/slices.ts";
 import { Authenticator } from "../../access/authenticator.ts";
 import type { Network } from "../../../shared/ip_network.ts";
+import type { ProviderLogin } from "../../access/provider_login.ts";
 import type { UserMirror } from "../../access/identity_provider.ts";
 import { PushCaller } from "../../delivery/push_call.ts";
 import {
@@ -125,6 +126,11 @@ export interface TestApiOptions {
    * @default tokens are refused
    */
   readonly issuer?: string;
+  /**
+   * Signs people in to the console.
+   * @default they sign in with keys alone
+   */
+  readonly login?: ProviderLogin;
   /**
    * Makes push calls.
    * @default one that resolves no name
@@ -269,12 +275,16 @@ export async function openTestApi(options: TestApiOptions): Promise<TestApi> {
     await engine.start();
     push.start();
   }
-  const authenticator = new Authenticator({
-    store: new CredentialRecords(engine.parts),
-    clock,
-  });
+  const users = new CredentialRecords(engine.parts);
+  const authenticator = new Authenticator({ store: users, clock });
   const sessions = new Sessions(engine.parts);
-  const routes = options.routes(parts, { authenticator, sessions, logger });
+  const routes = options.routes(parts, {
+    authenticator,
+    sessions,
+    users,
+    login: options.login,
+    logger,
+  });
   const handler = createHandler({
     routes,
     serviceHost: SERVICE_HOST,
