@@ -122,9 +122,13 @@ async function refresh() {
   for (const region of regions) {
     const next = page.getElementById(region.id);
     if (next === null || isInUse(region)) continue;
-    next.querySelectorAll("details").forEach((one, index) =>
-      one.open = region.querySelectorAll("details")[index]?.open ?? one.open
-    );
+    const before = [...region.querySelectorAll("details")];
+    next.querySelectorAll("details").forEach((one, index) => {
+      const same = one.id === ""
+        ? before[index]
+        : before.find(({ id }) => id === one.id);
+      one.open = same?.open ?? one.open;
+    });
     showTimes(next);
     if (next.innerHTML === region.innerHTML) continue;
     const link = region.contains(document.activeElement)
