@@ -44,6 +44,21 @@ export const CONSOLE_LINKS: readonly ConsoleLink[] = [
   { path: "/audit", text: "Audit log", scope: "audit:read" },
 ];
 
+/** What stands where there is no page. */
+const noPage: Page = () =>
+  Promise.resolve({
+    kind: "refused",
+    answer: {
+      status: 404,
+      headers: {},
+      body: {
+        code: "not_found",
+        title: "There is no such page",
+        detail: "The address is mistyped, or of another version.",
+      },
+    },
+  });
+
 /** All pages for people who have signed in. */
 export const CONSOLE_PAGES: readonly ConsolePlace[] = [
   {
@@ -217,4 +232,6 @@ export const CONSOLE_PAGES: readonly ConsolePlace[] = [
     path: "/audit",
     load: async () => (await import("./audit_page.tsx")).auditPage,
   },
+  { method: "GET", path: "/:page", load: () => Promise.resolve(noPage) },
+  { method: "GET", path: "/:page/:id", load: () => Promise.resolve(noPage) },
 ];

@@ -60,7 +60,10 @@ export async function taskListPage(page: PageCall): Promise<PageAnswer> {
       cursor: cursor ?? "",
     })
   ) if (value !== "") asked.set(name, value);
-  const answer = await page.ask({ path: "/v1/tasks", query: asked });
+  const [answer, workers] = await Promise.all([
+    page.ask({ path: "/v1/tasks", query: asked }),
+    workerNames(page),
+  ]);
   const list = answer.body as ShownList<ShownTask>;
   return refusalOf(answer) ?? {
     kind: "page",
@@ -70,11 +73,22 @@ export async function taskListPage(page: PageCall): Promise<PageAnswer> {
       : null,
     content: (
       <>
-        <Filters filter={filter} page={page} />
+        <Filters filter={filter} page={page} workers={workers} />
         <List page={page} filter={filter} list={list} />
       </>
     ),
   };
+}
+
+/** The names of workers, for the filter; none where they are not shown. */
+async function workerNames(page: PageCall): Promise<readonly string[]> {
+  const query = new URLSearchParams({ limit: "100" });
+  const { status, body } = await page.ask({ path: "/v1/workers", query });
+  return status === 200
+    ? (body as ShownList<{ readonly name: string }>).data.map(({ name }) =>
+      name
+    )
+    : [];
 }
 
 interface Order {
@@ -98,9 +112,10 @@ const STATUSES: readonly (readonly [string, string])[] = [
 ];
 
 function Filters(
-  { filter, page }: {
+  { filter, page, workers }: {
     readonly filter: URLSearchParams;
     readonly page: PageCall;
+    readonly workers: readonly string[];
   },
 ): VNode {
   const value = (name: string): string => filter.get(name) ?? "";
@@ -122,7 +137,12 @@ function Filters(
             value={value("status")}
             choices={STATUSES}
           />
-          <TextField name="worker" label="Worker" value={value("worker")} />
+          <TextField
+            name="worker"
+            label="Worker"
+            value={value("worker")}
+            offers={workers}
+          />
           <TextField name="job" label="Job" value={value("job")} />
           <div class="row">
             <button type="submit" class="primary">Show</button>
