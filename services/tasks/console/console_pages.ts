@@ -235,3 +235,46 @@ export const CONSOLE_PAGES: readonly ConsolePlace[] = [
   { method: "GET", path: "/:page", load: () => Promise.resolve(noPage) },
   { method: "GET", path: "/:page/:id", load: () => Promise.resolve(noPage) },
 ];
+
+/** The pages that the operator's navigation leads to. */
+export const OPERATOR_LINKS: readonly Omit<ConsoleLink, "scope">[] = [
+  { path: "", text: "Overview" },
+  { path: "/tenants", text: "Tenants" },
+  { path: "/plans", text: "Plans" },
+];
+
+/** All pages for the operator. */
+export const OPERATOR_PAGES: readonly ConsolePlace[] = [
+  {
+    method: "GET",
+    path: "",
+    load: async () => (await import("./operator_page.tsx")).operatorPage,
+  },
+  {
+    method: "GET",
+    path: "/plans",
+    load: async () => (await import("./operator_page.tsx")).planListPage,
+  },
+  {
+    method: "GET",
+    path: "/tenants",
+    load: async () => (await import("./tenant_pages.tsx")).tenantListPage,
+  },
+  {
+    method: "POST",
+    path: "/tenants",
+    load: async () => (await import("./tenant_pages.tsx")).createTenant,
+  },
+  {
+    method: "GET",
+    path: "/tenants/:domain",
+    load: async () => (await import("./tenant_pages.tsx")).tenantPage,
+  },
+  {
+    method: "POST",
+    path: "/tenants/:domain",
+    load: async () => (await import("./tenant_pages.tsx")).changeTenant,
+  },
+  { method: "GET", path: "/:page", load: () => Promise.resolve(noPage) },
+  { method: "GET", path: "/:page/:id", load: () => Promise.resolve(noPage) },
+];
