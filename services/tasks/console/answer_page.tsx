@@ -92,7 +92,7 @@ export function readTheme(text: string | undefined): Theme {
 /** The page that a request is for, as its handler gets it. */
 export function openPage(call: PageRequest, api?: InnerApi): PageCall {
   const { query, body: form, rawQuery, caller, nowMs, params } = call;
-  const prefix = new URL(call.baseUrl).pathname.replace(/\/api$/, "");
+  const prefix = new URL(call.baseUrl).pathname.replace(/\/(?:api)?$/, "");
   const base = prefix + CONSOLE_PATH;
   const token = readSessionCookie(call.header("cookie"), schemeOf(call));
   return {

@@ -8,7 +8,6 @@
 import type { VNode } from "preact";
 import { Badge, Live, Note, Time } from "../../shared/console/parts.tsx";
 import { type Column, Table } from "../../shared/console/table.tsx";
-import type { ReadinessReport } from "../../shared/http/readiness.ts";
 import type { ApiAnswer } from "../http/ask_api.ts";
 import { type PageAnswer, type PageCall, refusalOf } from "./page.ts";
 
@@ -67,7 +66,9 @@ export async function operatorPage(page: PageCall): Promise<PageAnswer> {
 interface ShownReadiness {
   readonly durability?: string;
   readonly detail?: string;
-  readonly checks?: ReadinessReport;
+  readonly checks?: Readonly<
+    Record<string, { readonly ready: boolean; readonly detail?: string }>
+  >;
 }
 
 function Health({ answer }: { readonly answer: ApiAnswer }): VNode {
@@ -83,9 +84,9 @@ function Health({ answer }: { readonly answer: ApiAnswer }): VNode {
         {durability === undefined ? null : ` Durability: ${durability}.`}
       </p>
       <ul>
-        {Object.entries(checks).map(([name, { isReady, detail }]) => (
+        {Object.entries(checks).map(([name, { ready, detail }]) => (
           <li>
-            {`${name}: ${isReady ? "works" : "does not work"}`}
+            {`${name}: ${ready ? "works" : "does not work"}`}
             {detail === undefined ? "" : `, ${detail}`}
           </li>
         ))}
