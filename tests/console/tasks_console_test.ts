@@ -99,10 +99,17 @@ async function openBench(service: TasksProcess): Promise<Bench> {
   return { client, key, console, failed, schedule, user };
 }
 
+/** The operator's token in this test. */
+const OPERATOR_TOKEN = "operator-token-of-this-test-0123456789";
+
+function operatorConsole(service: TasksProcess): string {
+  return `http://accounts.admin.localhost:${getTarget(service).port}/console`;
+}
+
 /** Signs in with the keyboard alone. */
 async function signIn(
   browser: Browser,
-  { console, key }: Bench,
+  { console, key }: Pick<Bench, "console" | "key">,
 ): Promise<void> {
   await browser.go(console);
   for (let tries = 0; tries < 9 && await focused(browser) !== "key"; tries++) {
@@ -123,7 +130,7 @@ serviceTest(["chromium"], {
     await using folder = await DataFolder.make();
     await using service = await startTasks({
       dataDir: folder.path,
-      env: { SERVICE_HOST: "localhost" },
+      env: { SERVICE_HOST: "localhost", OPERATOR_TOKEN },
     });
     const bench = await openBench(service);
     using _client = bench.client;
@@ -202,6 +209,21 @@ serviceTest(["chromium"], {
       "CONSOLE=false leaves no page",
       () => isOff(folder.path),
     );
+    for (
+      const path of ["/sign-in", "", "/tenants", "/tenants/acme", "/plans"]
+    ) {
+      await t.step(`the operator's /console${path} has no faults`, async () => {
+        const console = operatorConsole(service);
+        if (path === "") {
+          await signIn(browser, { console, key: OPERATOR_TOKEN });
+        }
+        await browser.go(console + path);
+        await browser.evaluate(
+          'document.querySelectorAll("details").forEach((one) => one.open = true)',
+        );
+        assertEquals(await pageFaults(browser), []);
+      });
+    }
     await t.step("times are in the reader's zone", () => times(browser, bench));
   },
 });

@@ -103,8 +103,8 @@ function instanceColumns(
       name: "Instance",
       cell: ({ id, is_answering: isThis }) => (
         <span>
-          <span class="mono">{id}</span>
-          {isThis ? <span class="dim">{" "}shows this page</span> : null}
+          <span class="mono">{id}</span>{" "}
+          {isThis ? <span class="dim">shows this page</span> : null}
         </span>
       ),
     },
@@ -196,8 +196,7 @@ export async function planListPage(page: PageCall): Promise<PageAnswer> {
     content: (
       <>
         <p class="dim">
-          Plans are those of the file of plans; a change of the file is read by
-          itself.
+          The file PLANS_FILE has the plans, and is read again when it changes.
         </p>
         <Table
           label="Plans"

@@ -63,7 +63,8 @@ export function readTaskForm(form: URLSearchParams): TaskFormOutcome {
   for (const name of ["data", "retry"]) {
     const text = textOf(form, name);
     // A reader who does not see data has no field for it, and leaves it alone.
-    // Without a policy of its own a task has that of its worker; null is none.
+    // A task without a policy of its own has that of its worker; null means
+    // no retries.
     if (!form.has(name) || text === null && name === "retry") continue;
     try {
       json[name] = text === null ? null : JSON.parse(text);
