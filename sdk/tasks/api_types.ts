@@ -681,6 +681,8 @@ export interface BulkAction {
     readonly metadata?: Readonly<Record<string, string>> | undefined;
     /** Whether they may be taken by a worker now. */
     readonly due?: boolean | undefined;
+    /** Whether they have a schedule. */
+    readonly repeats?: boolean | undefined;
   } | null | undefined;
   /** Whether to write nothing and count what would be done. */
   readonly dry_run?: boolean | undefined;

@@ -99,7 +99,7 @@ export function readTaskForm(form: URLSearchParams): TaskFormOutcome {
 /** The values of the form for a task that is there. */
 export function taskFormValues(task: ShownTask): URLSearchParams {
   const repeat = (task.repeat ?? {}) as ShownRepeat;
-  const { retry } = task as { readonly retry?: unknown };
+  const { retry } = task;
   const values: Readonly<Record<string, unknown>> = {
     worker: task.worker,
     job: task.job,
