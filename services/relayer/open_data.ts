@@ -10,6 +10,7 @@ import { writeDurableFile } from "../shared/data_file.ts";
 import type { OpenRpc } from "./ledger/embedded_rpc.ts";
 import { toldKeyServers } from "./ledger/key_server_input.ts";
 import type { Ledger } from "./ledger/ledger.ts";
+import { type LeftBlobCalls, removeLeftBlobs } from "./jobs/left_blobs.ts";
 import { ledgerFaultsTo, openCatalog, openLedger } from "./open_ledger.ts";
 import { ReceiptSigner } from "./receipts/receipt.ts";
 import { type RelayerSettings, usesDataFolder } from "./settings.ts";
@@ -103,7 +104,7 @@ export async function openData(
     started.push(vault);
     const catalog = openCatalog(settings, { clock, tracing }) ??
       kept.catalog;
-    const receipts = await ReceiptSigner.open(local, clock);
+    const receipts = await ReceiptSigner.open(local.keys, clock);
     const onFault = ledgerFaultsTo({ storage, logger });
     const openRpc = rpc && settings.ledgerRpcEnabled
       ? await loadRpc?.()
@@ -163,11 +164,14 @@ async function tryWriteFile(folder: string): Promise<void> {
 const SWEEP_ROWS = 2_000;
 
 /**
- * Removes all rows that have expired, in steps, so that the store takes other
- * writes in between.
+ * Removes all rows that have expired, and blobs that deletions have left, in
+ * steps, so that the store takes other writes in between.
  */
 export async function removeExpired(
-  store: Pick<RelayerData["store"], "sweep">,
+  { store, blobs }: {
+    readonly store: Pick<RelayerData["store"], "sweep" | LeftBlobCalls>;
+    readonly blobs: Pick<RelayerData["blobs"], "remove" | "hasHashIds">;
+  },
   { settings, nowMs, signal }: {
     readonly settings: Pick<
       RelayerSettings,
@@ -180,6 +184,7 @@ export async function removeExpired(
     readonly signal: AbortSignal;
   },
 ): Promise<void> {
+  await removeLeftBlobs({ store, blobs }, { nowMs, signal });
   let removed: number;
   do {
     removed = await store.sweep({

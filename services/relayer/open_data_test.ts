@@ -1,5 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { removeExpired } from "./open_data.ts";
+import { MemoryBlobs } from "./api/testing/memory_blobs.ts";
 import { withStore } from "./store/sqlite/testing/open_store.ts";
 
 const SETTINGS = { jobRetentionMs: 1_000, tombstoneRetentionMs: 1_000 };
@@ -19,7 +20,7 @@ Deno.test("removeExpired() removes all that has expired, however much came since
     const window = { name: "k:1", minute: 1, points: 5 };
     await store.commit([{ kind: "rate", window }]);
     const { signal } = new AbortController();
-    await removeExpired(store, {
+    await removeExpired({ store, blobs: new MemoryBlobs() }, {
       settings: SETTINGS,
       nowMs: nowMs + 1,
       signal,
@@ -33,6 +34,8 @@ Deno.test("removeExpired() ends after a step when it is to stop", async () => {
   const limits: number[] = [];
   const ending = new AbortController();
   const store = {
+    deletedJobs: () => Promise.resolve([]),
+    commit: () => Promise.resolve({ kind: "ok" } as const),
     sweep({ limit }: { readonly limit: number }) {
       limits.push(limit);
       if (limits.length === 3) ending.abort();
@@ -40,6 +43,8 @@ Deno.test("removeExpired() ends after a step when it is to stop", async () => {
     },
   };
   const { signal } = ending;
-  await removeExpired(store, { settings: SETTINGS, nowMs: 0, signal });
+  await removeExpired({ store, blobs: new MemoryBlobs() }, {
+    ...{ settings: SETTINGS, nowMs: 0, signal },
+  });
   assertEquals(limits.length, 3);
 });

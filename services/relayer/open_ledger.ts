@@ -20,7 +20,10 @@ import type { LedgerFile } from "./ledger/ledger_file.ts";
 import { LocalLedger } from "./ledger/local_ledger.ts";
 import { RemoteCatalog } from "./ledger/remote_catalog.ts";
 import { TransactionExecutor } from "./ledger/transaction_executor.ts";
-import { TransactionLimits } from "./ledger/transaction_limits.ts";
+import {
+  type AddressCounts,
+  TransactionLimits,
+} from "./ledger/transaction_limits.ts";
 import type { RelayerSettings } from "./settings.ts";
 import type { StorageWatch } from "./store/storage_watch.ts";
 import { StoreBusyError } from "./store/store.ts";
@@ -136,7 +139,7 @@ async function openInDatabase(
   const { replica, writes } = ledger;
   const executor = new TransactionExecutor(replica, {
     file: { clock, writes },
-    limits: openLimits(settings, clock),
+    limits: openLimits(settings, clock, ledger.addresses),
   });
   return {
     ledger,
@@ -148,8 +151,9 @@ async function openInDatabase(
 function openLimits(
   { ledgerPerMinute: perMinute, ledgerPerDay: perDay }: RelayerSettings,
   clock: Clock,
+  addresses?: AddressCounts,
 ): TransactionLimits {
-  return new TransactionLimits({ perMinute, perDay, clock });
+  return new TransactionLimits({ perMinute, perDay, clock, addresses });
 }
 
 /** Opens the ledger that accounts are read from; a remote one has no `rpc`. */

@@ -46,7 +46,11 @@ export interface RelayerStorage extends Pick<RelayerParts, "blobLocks"> {
 }
 
 /** What an embedded ledger that runs alone needs; open until it is closed. */
-export type LedgerStorage = Pick<RelayerStorage, "place" | "catalog" | "close">;
+export interface LedgerStorage
+  extends Pick<RelayerStorage, "place" | "catalog" | "close"> {
+  /** Knows who uses the database; undefined for a file, which is locked. */
+  readonly members: RelayerStore | undefined;
+}
 
 /** Parts that opening needs. */
 export interface StorageTools {
@@ -97,7 +101,7 @@ export async function openLedgerStorage(
   const store = await openDatabase(settings, tools);
   const catalog = new PostgresCatalog(store.beside.data, store.demandDurable);
   return {
-    ...{ place: placeOf(store, tools), catalog },
+    ...{ place: placeOf(store, tools), catalog, members: store },
     async close() {
       await catalog.close();
       await store.stop();
@@ -114,6 +118,7 @@ function openFile(
   return {
     place: { kind: "file", file },
     catalog: new LocalCatalog(file),
+    members: undefined,
     close: () => file.close(),
   };
 }
@@ -211,7 +216,7 @@ async function openShared(
       ...{ store, blobs, catalog, place: placeOf(store, tools) },
       openRows: (onGone) =>
         new PostgresKeys({ pool, schema, notices, onGone, demandDurable }),
-      blobLocks: new PostgresBlobLocks({ pool: locks, schema }),
+      blobLocks: new PostgresBlobLocks({ pool: locks, schema, clock }),
       async close() {
         await catalog.close();
         await stopAll([blobs, store]);

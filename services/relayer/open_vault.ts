@@ -17,7 +17,8 @@ import type { RelayerSettings } from "./settings.ts";
 import type { OpenKeyRows } from "./vault/key_rows.ts";
 import { KeyThread } from "./vault/key_thread.ts";
 import { LocalVault } from "./vault/local_vault.ts";
-import { type OwnerAccountOutcome, OwnerKeys } from "./vault/owner_keys.ts";
+import type { OwnerAccountOutcome } from "./vault/owner_key_request.ts";
+import { OwnerKeys } from "./vault/owner_keys.ts";
 import type { OwnerSessions } from "./vault/owner_sessions.ts";
 import { ThresholdVault } from "./vault/threshold_vault.ts";
 import type { RelayerVault } from "./vault/vault.ts";
@@ -84,7 +85,7 @@ export function openVault(
     }),
     keyServerIds: keyServers.map(({ objectId }) => objectId),
     threshold,
-    store: local,
+    store: local.keys,
     findAccount: (owner) => findAccount(owner, ledger),
     clock,
     logger,

@@ -266,10 +266,11 @@ function meteredData(
 /** Makes the periodic work of the service. */
 function backgroundWork(
   settings: RelayerSettings,
-  { data: { store, storage }, instances, access, clock, logger }:
+  { data, instances, access, clock, logger }:
     & Running
     & Pick<PartsOptions, "clock" | "logger">,
 ): readonly Periodic[] {
+  const { store, storage } = data;
   const work = [
     {
       action: "remove what has expired",
@@ -277,7 +278,7 @@ function backgroundWork(
       run: async (signal: AbortSignal) => {
         if (!instances.holds("sweep")) return;
         const nowMs = store.clock.nowMs();
-        await removeExpired(store, { settings, nowMs, signal });
+        await removeExpired(data, { settings, nowMs, signal });
       },
     },
     {

@@ -12,6 +12,7 @@ import { metricsPart } from "../shared/http/metrics_port.ts";
 import { openPort, shownAddress } from "../shared/http/open_port.ts";
 import { Http1Server } from "../shared/http1/server.ts";
 import { publicServerOptions } from "../shared/http1/settings.ts";
+import { Instances } from "../shared/instances.ts";
 import { Periodic } from "../shared/periodic.ts";
 import type { ServiceTools } from "../shared/run_service.ts";
 import { describeError } from "../shared/settled.ts";
@@ -95,13 +96,21 @@ async function open(
   },
 ): Promise<Running> {
   const kept = await openLedgerStorage(settings, { clock, logger });
-  const { place, catalog } = kept;
+  const { place, catalog, members: store } = kept;
+  // An import looks for members: it must not put entries beside this ledger.
+  const instance = store && new Instances({
+    ...{ store, duties: [], clock, logger },
+    newId: (prefix) => `${prefix}_${crypto.randomUUID()}`,
+    address: shownAddress(settings.host, settings.port),
+  });
   let opened: EmbeddedLedger | undefined;
   const close = async (): Promise<void> => {
     await opened?.ledger.stop();
+    await instance?.leave();
     await kept.close();
   };
   try {
+    await instance?.join();
     opened = await openEmbeddedLedger(settings, place);
     const { rpc, change } = opened;
     const storage = new StorageWatch(

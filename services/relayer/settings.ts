@@ -204,8 +204,9 @@ export const relayerSettings = {
     }),
   }),
   ...databaseSettings("tercet_relayer", {
-    thirds: "writing rows, reading them, and keys with blobs",
-    beside: "notifications, two for locks and two for the ledger",
+    shares: "a third for writing rows, the others for reading",
+    beside: "notifications and two each for locks, the ledger, and " +
+      "writing keys and blobs",
   }),
   ...inGroup("Access", {
     ledgerRpcUrl: textOption({

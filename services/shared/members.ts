@@ -38,6 +38,12 @@ export interface Member {
   readonly joinedAtMs: number;
   /** When it was last seen, by the store's time. */
   readonly seenAtMs: number;
+  /**
+   * Whether it can do no duty, so that the others share them all.
+   *
+   * @default {false}
+   */
+  readonly isAside?: boolean | undefined;
 }
 
 /** A duty that an instance holds. */
@@ -135,6 +141,7 @@ export function applyBeat(
     epoch: before?.epoch ?? ++lastNumber,
     joinedAtMs: before?.joinedAtMs ?? nowMs,
     seenAtMs: nowMs,
+    ...(beat.wants.length === 0 ? { isAside: true } : {}),
   };
   const members = before === undefined
     ? [...alive, member]
@@ -143,7 +150,8 @@ export function applyBeat(
     members.some(({ id }) => id === holder)
   );
   // Everybody gets an equal share, so that no instance does everything.
-  const share = Math.ceil(beat.wants.length / members.length);
+  const sharing = members.filter(({ isAside = false }) => !isAside).length;
+  const share = Math.ceil(beat.wants.length / Math.max(1, sharing));
   const kept = held.filter(({ holder, name }) =>
     holder === id && beat.wants.includes(name)
   ).slice(0, share);

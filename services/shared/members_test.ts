@@ -16,14 +16,13 @@ class Beats {
   state: MemberState = NO_MEMBERS;
   server = "first";
 
-  beat(id: string, nowMs: number, sinceLastMs?: number): string {
-    const beat: Beat = {
-      id,
-      version: "1",
-      address: "",
-      wants: WANTS,
-      sinceLastMs,
-    };
+  beat(
+    id: string,
+    nowMs: number,
+    sinceLastMs?: number,
+    wants: readonly string[] = WANTS,
+  ): string {
+    const beat: Beat = { id, version: "1", address: "", wants, sinceLastMs };
     const time = { nowMs, server: this.server };
     const { state, answer } = applyBeat(this.state, beat, time);
     this.state = state;
@@ -49,6 +48,16 @@ Deno.test("applyBeat() shares the duties out equally when instances join", () =>
   assertEquals(beats.duties("y").map(({ name }) => name), ["c", "d"]);
   const fences = beats.state.duties.map(({ fence }) => fence);
   assertEquals(new Set(fences).size, 4);
+});
+
+Deno.test("applyBeat() leaves all duties to those that can do them", () => {
+  const beats = new Beats();
+  beats.beat("aside", 0, undefined, []);
+  assertEquals(beats.beat("one", 0), "aside one");
+  assertEquals(beats.duties("one").length, WANTS.length);
+  beats.beat("aside", 1_000, 1_000, []);
+  beats.beat("one", 1_000, 1_000);
+  assertEquals(beats.duties("one").length, WANTS.length);
 });
 
 Deno.test("applyBeat() gives the duties of a dead instance to others, and lets it not come back", () => {

@@ -47,8 +47,8 @@ export const dataSettings = {
       "is set; created if it is missing.",
   }),
   ...databaseSettings("tercet", {
-    thirds: "writing, claiming and reading",
-    beside: "notifications",
+    shares: "a third each for writing, claiming and reading",
+    beside: "notifications and one for names of workers",
   }),
 } as const;
 

@@ -42,6 +42,12 @@ serviceTest(["postgres"], {
       await using other = await startRelayer({
         ...{ dataDir, env, args: ["ledger"] },
       });
+      const file = `${folder}/empty`;
+      await Deno.writeTextFile(file, "");
+      const args = ["import", file];
+      const refused = await runRelayer({ dataDir, env, args });
+      assertEquals(refused.code, 1);
+      assertStringIncludes(refused.stderr, "2 instances of the service use it");
       await using relayer = await startRelayer({ dataDir, env });
       const owner = new TransactionSigner({
         ...{ seed: 1, packageId: LOCAL_PACKAGE_ID },

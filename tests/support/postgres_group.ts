@@ -150,6 +150,28 @@ export class PostgresGroup {
     return promotedAtMs;
   }
 
+  /**
+   * Lets the standbys have what the primary has, and nothing of what it gets
+   * later, as where they are asynchronous and slow.
+   */
+  async cutOff(): Promise<void> {
+    const [row] = await this.primary.sql<{ readonly at: string }>(
+      "SELECT pg_current_wal_lsn()::text AS at",
+    );
+    for (const standby of this.standbys) {
+      await waitUntil(
+        () => holds(standby, `pg_last_wal_replay_lsn() >= '${row?.at}'`),
+        { what: "a standby to catch up", timeoutMs: FOLLOW_MS },
+      );
+      await standby.sql("ALTER SYSTEM SET primary_conninfo = ''");
+      await standby.sql("SELECT pg_reload_conf()");
+      await waitUntil(
+        () => holds(standby, "NOT EXISTS(SELECT FROM pg_stat_wal_receiver)"),
+        { what: "a standby to be cut off", timeoutMs: FOLLOW_MS },
+      );
+    }
+  }
+
   /** Kills a standby, which {@linkcode heal} makes anew. */
   async killStandby(): Promise<void> {
     const [slot] = this.#following;
@@ -180,12 +202,41 @@ export class PostgresGroup {
     }, { what: "the standbys to follow", timeoutMs: FOLLOW_MS });
   }
 
+  /**
+   * Has commits wait for other standbys.
+   *
+   * @param names such as `ANY 1 (nobody)`
+   * @returns the names of before
+   */
+  async confirmBy(names: string): Promise<string> {
+    const read = async (): Promise<string> => {
+      const [row] = await this.primary.sql("SHOW synchronous_standby_names");
+      return String(row?.["synchronous_standby_names"]);
+    };
+    const before = await read();
+    await this.primary.sql(
+      `ALTER SYSTEM SET synchronous_standby_names = '${names}'`,
+    );
+    await this.primary.sql("SELECT pg_reload_conf()");
+    await waitUntil(async () => await read() === names, {
+      what: "the server to read its settings",
+    });
+    return before;
+  }
+
   /** Ends all servers. */
   async stop(): Promise<void> {
     const servers = this.#slots.flatMap(({ server }) => server ?? []);
     for (const slot of this.#slots) slot.server = undefined;
     await Promise.all(servers.map((server) => server.stop()));
   }
+}
+
+async function holds(server: PostgresServer, sql: string): Promise<boolean> {
+  const [row] = await server.sql<{ readonly holds: boolean }>(
+    `SELECT ${sql} AS holds`,
+  );
+  return row?.holds === true;
 }
 
 /** Lets a standby follow another primary. */

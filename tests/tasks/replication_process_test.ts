@@ -11,6 +11,13 @@ import { waitUntil } from "../support/wait_until.ts";
 import { DataFolder } from "./data_folder.ts";
 import { hostClient, makeTenant, SERVICE_HOST } from "./tenant_client.ts";
 
+/** More than there are connections. */
+const WRITES = 20;
+/** Longer than the service waits for a commit. */
+const WRITE_MS = 90_000;
+/** Shorter than that. */
+const READ_MS = 10_000;
+
 interface Readiness {
   readonly durability: string;
   readonly checks: {
@@ -73,6 +80,62 @@ serviceTest(["postgres"], {
         what: "the standby to be seen",
       });
       await client.expect(201, ["POST", "/api/v1/workers", worker]);
+    } finally {
+      await group.stop();
+    }
+  },
+});
+
+serviceTest(["postgres"], {
+  name:
+    "tasks go on reading while commits wait for a standby that is gone, and refuse writes in time",
+  async fn() {
+    await using folder = await DataFolder.make();
+    const group = await PostgresGroup.start({ servers: 2 });
+    try {
+      await using service = await startTasks({
+        dataDir: folder.path,
+        env: { STORE: "postgres", DATABASE_URL: group.url },
+      });
+      using client = await makeTenant(service);
+      await client.expect(201, ["POST", "/api/v1/workers", { name: "first" }]);
+      const standbys = await group.confirmBy("ANY 1 (nobody)");
+      let answered = 0;
+      const writes = Array.from({ length: WRITES }, async (_, at) => {
+        const body = { name: `other-${at}` };
+        const { status } = await client.call("POST", "/api/v1/workers", {
+          body,
+          timeoutMs: WRITE_MS,
+        });
+        answered++;
+        return status;
+      });
+      await waitUntil(async () => {
+        const rows = await group.primary.sql(
+          "SELECT FROM pg_stat_activity WHERE wait_event = 'SyncRep'",
+        );
+        return rows.length > 0;
+      }, { what: "a commit to wait for the standby" });
+      // Beats, sweeps and folded counts come meanwhile, and wait for nothing.
+      const timeoutMs = READ_MS;
+      while (answered === 0) {
+        for (const path of ["/api/v1/workers/first", "/api/v1/tasks"]) {
+          const { status } = await client.call("GET", path, { timeoutMs });
+          assertEquals(status, 200);
+        }
+      }
+      assertEquals(new Set(await Promise.all(writes)), new Set([503]));
+      const families = await readMetrics(await metricsUrl(service));
+      assertEquals(findSeries(families, "tasks_instance_fenced"), 0);
+      await group.confirmBy(standbys);
+      await waitUntil(async () => {
+        const body = { name: "last" };
+        const { status } = await client.call("POST", "/api/v1/workers", {
+          body,
+        });
+        return status === 201 || status === 409;
+      }, { what: "writes to go on" });
+      await client.expect(200, ["GET", "/api/v1/workers/first"]);
     } finally {
       await group.stop();
     }

@@ -13,7 +13,8 @@
 
 import { BoundedMap } from "../../shared/bounded_map.ts";
 import type { Clock } from "../../shared/clock.ts";
-import type { RateWindow, RelayerStore } from "../store/store.ts";
+import type { RateWindow } from "../store/rows.ts";
+import type { RelayerStore } from "../store/store.ts";
 import type { Caller } from "./authenticate.ts";
 import {
   addPoints,

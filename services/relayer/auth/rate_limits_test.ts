@@ -6,7 +6,7 @@ import {
 } from "@std/assert";
 import { FakeClock } from "../../../tests/support/fake_clock.ts";
 import { SeededRandom } from "../../../tests/support/seeded_random.ts";
-import type { RateWindow } from "../store/store.ts";
+import type { RateWindow } from "../store/rows.ts";
 import type { Caller } from "./authenticate.ts";
 import { RateLimits } from "./rate_limits.ts";
 import { spentPoints, waitSeconds } from "./rate_windows.ts";

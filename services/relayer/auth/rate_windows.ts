@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { RateWindow } from "../store/store.ts";
+import type { RateWindow } from "../store/rows.ts";
 
 /** Points spent within a minute. */
 export type MinutePoints = Pick<RateWindow, "minute" | "points">;

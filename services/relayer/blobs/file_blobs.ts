@@ -19,12 +19,13 @@ import {
   writeDurableFile,
 } from "../../shared/data_file.ts";
 import { Semaphore } from "../concurrency/semaphore.ts";
+import { SharedCalls } from "../concurrency/shared_calls.ts";
+import { BlobCalls, ENDED, refusal, STOPPED } from "./blob_calls.ts";
 import {
   type BlobCallOptions,
   type BlobOutcome,
   blobPath,
   type BlobStore,
-  BlobStoreError,
   computeBlobId,
 } from "./blob_store.ts";
 
@@ -46,8 +47,6 @@ interface FileBlobsOptions {
 const MAX_PARALLEL = 16;
 /** The folder in which files are written before they get their name. */
 const UNFINISHED = "unfinished";
-const ENDED = "the call was ended";
-const STOPPED = "the store is not started";
 
 /** Keeps blobs as files. */
 export class FileBlobs implements BlobStore {
@@ -55,28 +54,26 @@ export class FileBlobs implements BlobStore {
   readonly hasHashIds = true;
   readonly #folder: string;
   readonly #logger: Logger;
-  readonly #maxBytes: number;
+  readonly #calls: BlobCalls;
   readonly #semaphore = new Semaphore(MAX_PARALLEL);
   readonly #syncs = new FolderSync(syncFolder);
-  readonly #underWay = new Set<Promise<unknown>>();
   /**
    * Calls of `put()` that are under way, by blob id, so that the same bytes are
    * written once.
    */
-  readonly #puts = new Map<string, Promise<void>>();
+  readonly #puts = new SharedCalls<void>();
   /**
    * Folders whose names are durable; there is one for each first byte of an id.
    */
   readonly #folders = new Map<string, Promise<void>>();
   #unfinished = 0;
-  #isStarted = false;
 
   /** A store that is not started. */
   constructor(options: FileBlobsOptions) {
-    const { folder, logger, maxBytes = 8_388_608 } = options;
+    const { folder, logger, maxBytes } = options;
     this.#folder = folder;
     this.#logger = logger;
-    this.#maxBytes = maxBytes;
+    this.#calls = new BlobCalls(maxBytes);
   }
 
   /** Makes the folder, and removes unfinished files that a crash left. */
@@ -88,13 +85,12 @@ export class FileBlobs implements BlobStore {
       await Deno.remove(`${unfinished}/${name}`);
     }
     await syncFolder(this.#folder);
-    this.#isStarted = true;
+    this.#calls.start();
   }
 
   /** Waits for calls that are under way. */
   async stop(): Promise<void> {
-    this.#isStarted = false;
-    await Promise.allSettled([...this.#underWay]);
+    await this.#calls.stop();
     this.#folders.clear();
   }
 
@@ -104,26 +100,16 @@ export class FileBlobs implements BlobStore {
    * @throws {BlobStoreError} when it is too large or the file system refuses it
    */
   async put(bytes: Uint8Array, options: BlobCallOptions = {}): Promise<string> {
-    const { signal } = options;
-    if (!this.#isStarted) throw refusal(STOPPED);
-    if (bytes.length > this.#maxBytes) {
-      throw new BlobStoreError(
-        `Cannot store blob: it has ${bytes.length} bytes, ` +
-          `${this.#maxBytes} is the most`,
-        { isPassing: false },
-      );
-    }
-    if (signal?.aborted) throw refusal(ENDED);
-    const blobId = computeBlobId(bytes);
+    const blobId = this.#calls.admit(bytes, options);
     try {
-      await this.#putOnce(blobId, bytes);
+      await this.#puts.run(
+        blobId,
+        () => this.#work(() => this.#write(blobId, bytes)),
+      );
     } catch (error) {
       // An error of the file system can be put right: space, rights, a disk. So
       // a retry can succeed.
-      throw new BlobStoreError(`Cannot store blob: ${describeError(error)}`, {
-        isPassing: true,
-        isLocal: true,
-      });
+      throw refusal(describeError(error), { isLocal: true });
     }
     return blobId;
   }
@@ -134,7 +120,7 @@ export class FileBlobs implements BlobStore {
     options: BlobCallOptions = {},
   ): Promise<BlobOutcome> {
     const path = this.#toPath(blobId);
-    if (!this.#isStarted) return { kind: "unavailable", reason: STOPPED };
+    if (!this.#calls.isOpen) return { kind: "unavailable", reason: STOPPED };
     if (path === undefined) return { kind: "missing" };
     try {
       return await this.#work(async () => {
@@ -176,7 +162,7 @@ export class FileBlobs implements BlobStore {
   async remove(blobId: string): Promise<boolean> {
     const path = this.#toPath(blobId);
     if (path === undefined) return true;
-    if (!this.#isStarted) return false;
+    if (!this.#calls.isOpen) return false;
     try {
       // An earlier `put()` of the same blob must not bring it back. Its failure
       // is reported to its own caller.
@@ -193,19 +179,6 @@ export class FileBlobs implements BlobStore {
         reason: describeError(error),
       });
       return false;
-    }
-  }
-
-  /** Writes the same bytes once, however many callers put them at a time. */
-  async #putOnce(blobId: string, bytes: Uint8Array): Promise<void> {
-    const underWay = this.#puts.get(blobId);
-    if (underWay !== undefined) return await underWay;
-    const put = this.#work(() => this.#write(blobId, bytes));
-    this.#puts.set(blobId, put);
-    try {
-      await put;
-    } finally {
-      this.#puts.delete(blobId);
     }
   }
 
@@ -250,14 +223,8 @@ export class FileBlobs implements BlobStore {
    * Runs a call once one of the parallel slots is free, and lets `stop()` wait
    * for it.
    */
-  async #work<Result>(work: () => Promise<Result>): Promise<Result> {
-    const working = this.#semaphore.run(work);
-    this.#underWay.add(working);
-    try {
-      return await working;
-    } finally {
-      this.#underWay.delete(working);
-    }
+  #work<Result>(work: () => Promise<Result>): Promise<Result> {
+    return this.#calls.track(this.#semaphore.run(work));
   }
 
   #toPath(blobId: string): string | undefined {
@@ -268,16 +235,6 @@ export class FileBlobs implements BlobStore {
 
 function toFolder(path: string): string {
   return path.slice(0, path.lastIndexOf("/"));
-}
-
-/**
- * Makes the error of a store that is stopped or a call that was aborted; a
- * retry can succeed.
- */
-function refusal(reason: string): BlobStoreError {
-  return new BlobStoreError(`Cannot store blob: ${reason}`, {
-    isPassing: true,
-  });
 }
 
 async function makeIfAbsent(path: string): Promise<void> {

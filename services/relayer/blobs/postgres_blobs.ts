@@ -19,6 +19,7 @@ import type { Rows } from "../../shared/postgres/session.ts";
 import type { SqlParameter } from "../../shared/postgres/values.ts";
 import { describeError } from "../../shared/settled.ts";
 import { Semaphore } from "../concurrency/semaphore.ts";
+import { BlobCalls, ENDED, refusal, STOPPED } from "./blob_calls.ts";
 import {
   type BlobCallOptions,
   type BlobOutcome,
@@ -30,7 +31,10 @@ import {
 
 /** Options of {@linkcode PostgresBlobs}. */
 interface PostgresBlobsOptions {
-  /** Connections whose search path is the schema; its opener closes them. */
+  /**
+   * Connections whose search path is the schema; its opener closes them.
+   * Statements by themselves only read.
+   */
   readonly pool: Pool;
   /** Bounds the log. */
   readonly clock: Clock;
@@ -71,12 +75,10 @@ const PARALLEL_READS = 4;
 /** Parts of a long blob that one statement reads. */
 const PARTS_AT_ONCE = 4;
 /**
- * Long blobs that are written or read at a time: fewer than there are
+ * Long blobs that are written, and that are read, at a time: fewer than there are
  * connections, so that others need not wait for them.
  */
 const PARALLEL_LONG = 1;
-const ENDED = "the call was ended";
-const STOPPED = "the store is not started";
 
 const SQL = {
   // Written again where it is there: it may have been changed, and a removal
@@ -108,21 +110,20 @@ export class PostgresBlobs implements BlobStore {
   readonly #demandDurable: () => void;
   readonly #logger: Logger;
   readonly #log: RateLimitedLog;
-  readonly #maxBytes: number;
+  readonly #calls: BlobCalls;
   readonly #puts: GatheredCalls<BlobBytes, void>;
   readonly #gets: GatheredCalls<Uint8Array, FoundBlob | undefined>;
-  readonly #long = new Semaphore(PARALLEL_LONG);
-  readonly #underWay = new Set<Promise<unknown>>();
-  #isStarted = false;
+  readonly #longPuts = new Semaphore(PARALLEL_LONG);
+  readonly #longGets = new Semaphore(PARALLEL_LONG);
 
   /** A store that is not started. */
   constructor(options: PostgresBlobsOptions) {
-    const { pool, clock, logger, maxBytes = 8_388_608 } = options;
+    const { pool, clock, logger, maxBytes } = options;
     this.#pool = pool;
     this.#demandDurable = options.demandDurable ?? (() => {});
     this.#logger = logger;
     this.#log = new RateLimitedLog(logger, clock);
-    this.#maxBytes = maxBytes;
+    this.#calls = new BlobCalls(maxBytes);
     const busy = (): Error => refusal("too many blobs wait");
     this.#puts = new GatheredCalls({
       run: (blobs) => this.#putAll(blobs),
@@ -141,14 +142,13 @@ export class PostgresBlobs implements BlobStore {
 
   /** Takes calls from now on; the store of memories has made the table. */
   start(): Promise<void> {
-    this.#isStarted = true;
+    this.#calls.start();
     return Promise.resolve();
   }
 
   /** Waits for calls that are under way. */
   async stop(): Promise<void> {
-    this.#isStarted = false;
-    await Promise.allSettled([...this.#underWay]);
+    await this.#calls.stop();
   }
 
   /**
@@ -158,27 +158,18 @@ export class PostgresBlobs implements BlobStore {
    */
   async put(bytes: Uint8Array, options: BlobCallOptions = {}): Promise<string> {
     const { signal } = options;
-    if (!this.#isStarted) throw refusal(STOPPED);
-    if (bytes.length > this.#maxBytes) {
-      throw new BlobStoreError(
-        `Cannot store blob: it has ${bytes.length} bytes, ` +
-          `${this.#maxBytes} is the most`,
-        { isPassing: false },
-      );
-    }
-    if (signal?.aborted) throw refusal(ENDED);
-    const blobId = computeBlobId(bytes);
+    const blobId = this.#calls.admit(bytes, options);
     const name = toName(blobId);
     if (name === undefined) {
       throw new TypeError("the id of a blob is not valid");
     }
     try {
-      await this.#work(() =>
+      await this.#calls.track(
         bytes.length <= PART_BYTES
           ? this.#puts.call({ name, bytes })
-          : this.#long.run(() => this.#putLong({ name, bytes }, options), {
+          : this.#longPuts.run(() => this.#putLong({ name, bytes }, options), {
             signal,
-          })
+          }),
       );
     } catch (error) {
       if (error instanceof BlobStoreError) throw error;
@@ -194,11 +185,11 @@ export class PostgresBlobs implements BlobStore {
   ): Promise<BlobOutcome> {
     const { signal } = options;
     const name = toName(blobId);
-    if (!this.#isStarted) return { kind: "unavailable", reason: STOPPED };
+    if (!this.#calls.isOpen) return { kind: "unavailable", reason: STOPPED };
     if (name === undefined) return { kind: "missing" };
     if (signal?.aborted) return { kind: "unavailable", reason: ENDED };
     try {
-      const bytes = await this.#work(() => this.#get(name, options));
+      const bytes = await this.#calls.track(this.#get(name, options));
       if (bytes === undefined) return { kind: "missing" };
       if (computeBlobId(bytes) === blobId) return { kind: "ok", bytes };
       this.#logger.error("Cannot read blob: its rows were changed", { blobId });
@@ -230,14 +221,14 @@ export class PostgresBlobs implements BlobStore {
   async remove(blobId: string): Promise<boolean> {
     const name = toName(blobId);
     if (name === undefined) return true;
-    if (!this.#isStarted) return false;
+    if (!this.#calls.isOpen) return false;
     try {
-      await this.#work(() =>
+      await this.#calls.track(
         asStore(() => {
           this.#demandDurable();
           const statement = { sql: SQL.remove, parameters: [name] };
           return commitToDisk(this.#pool, [statement]);
-        })
+        }),
       );
       return true;
     } catch (error) {
@@ -302,9 +293,10 @@ export class PostgresBlobs implements BlobStore {
     if (found === undefined) return undefined;
     const { parts, bytes } = found;
     if (bytes !== null) return bytes;
-    return await this.#long.run(() => this.#getLong(name, { parts, signal }), {
-      signal,
-    });
+    return await this.#longGets.run(
+      () => this.#getLong(name, { parts, signal }),
+      { signal },
+    );
   }
 
   async #getLong(
@@ -332,28 +324,10 @@ export class PostgresBlobs implements BlobStore {
   ): Promise<Rows<R>> {
     return asStore(() => this.#pool.query<R>(sql, parameters));
   }
-
-  /** Lets `stop()` wait for a call. */
-  async #work<Result>(work: () => Promise<Result>): Promise<Result> {
-    const working = work();
-    this.#underWay.add(working);
-    try {
-      return await working;
-    } finally {
-      this.#underWay.delete(working);
-    }
-  }
 }
 
 /** A blob's name in the table; undefined when the id is not valid. */
 function toName(blobId: string): Uint8Array | undefined {
   const place = blobPath(blobId);
   return place && Uint8Array.fromHex(place.folder + place.name);
-}
-
-/** Makes the error of a call that a retry may succeed with. */
-function refusal(reason: string): BlobStoreError {
-  return new BlobStoreError(`Cannot store blob: ${reason}`, {
-    isPassing: true,
-  });
 }

@@ -1,9 +1,6 @@
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { DatabaseSync } from "node:sqlite";
-import { FakeClock } from "../../../tests/support/fake_clock.ts";
-import { runAccount } from "./account.ts";
-import { runLedger } from "./ledger.ts";
-import { type LedgerCommandOptions, withLedgerFile } from "./on_ledger.ts";
+import { withFileCommands } from "./testing/ledger_commands.ts";
 
 const KEY = "ea4a6c63e29c520abef5507b132ec5f9954776aebebe7b92421eea691446d22c";
 
@@ -13,47 +10,8 @@ const GENERATOR =
   "334cf11213945d57e5ac7d055d042b7e024aa2b2f08f0a91260805272dc51051" +
   "c6e47ad4fa403b02b4510b647ae3d1770bac0326a805bbefd48056c8c121bdb8";
 
-interface Ran {
-  readonly code: number;
-  readonly out: string;
-  readonly err: string;
-}
-
-async function withCommands(
-  use: (
-    run: (
-      name: "account" | "ledger",
-      ...args: readonly string[]
-    ) => Promise<Ran>,
-    path: string,
-  ) => Promise<void>,
-): Promise<void> {
-  const folder = await Deno.makeTempDir();
-  const ledgerPath = `${folder}/ledger.db`;
-  try {
-    await use(async (name, ...args) => {
-      const [out, err]: [string[], string[]] = [[], []];
-      const io = {
-        out: (text: string) => void out.push(text),
-        err: (text: string) => void err.push(text),
-      };
-      const options: LedgerCommandOptions = {
-        io,
-        withLedger: (use) =>
-          withLedgerFile({ ledgerPath, clock: new FakeClock() }, use),
-      };
-      const code = name === "account"
-        ? await runAccount(args, options)
-        : await runLedger(args, options);
-      return { code, out: out.join("\n"), err: err.join("\n") };
-    }, ledgerPath);
-  } finally {
-    await Deno.remove(folder, { recursive: true });
-  }
-}
-
 Deno.test("ledger check tells entries, accounts and the last hash, and knows it again", async () => {
-  await withCommands(async (run) => {
+  await withFileCommands(async (run) => {
     await run("account", "create", "--public-key", KEY);
     const checked = await run("ledger", "check");
     assertEquals(checked.code, 0);
@@ -74,7 +32,7 @@ Deno.test("ledger check tells entries, accounts and the last hash, and knows it 
 });
 
 Deno.test("ledger check finds a key that was written into the file", async () => {
-  await withCommands(async (run, path) => {
+  await withFileCommands(async (run, path) => {
     await run("account", "create", "--address", "0x5");
     const db = new DatabaseSync(path);
     db.exec(`INSERT INTO delegate_keys
@@ -88,7 +46,7 @@ Deno.test("ledger check finds a key that was written into the file", async () =>
 });
 
 Deno.test("ledger add-key-server enters a key server under the id of its key", async () => {
-  await withCommands(async (run) => {
+  await withFileCommands(async (run) => {
     const publicKey = GENERATOR;
     const add = (url: string, key: string) =>
       run("ledger", "add-key-server", "--url", url, "--public-key", key);

@@ -5,9 +5,8 @@ import { systemClock } from "../../shared/clock.ts";
 import { readSettings } from "../../shared/settings.ts";
 import { relayerSettings } from "../settings.ts";
 import { TEST_SERVER } from "../store/postgres/testing/data_schema.ts";
-import { runAccount } from "./account.ts";
-import { runLedger } from "./ledger.ts";
-import { type LedgerCommandOptions, withSettingsLedger } from "./on_ledger.ts";
+import { withSettingsLedger } from "./on_ledger.ts";
+import { commandsOn, type RunCommand } from "./testing/ledger_commands.ts";
 
 const KEY = "ea4a6c63e29c520abef5507b132ec5f9954776aebebe7b92421eea691446d22c";
 
@@ -53,20 +52,8 @@ serviceTest(["postgres"], {
     }),
 });
 
-interface Ran {
-  readonly code: number;
-  readonly out: string;
-  readonly err: string;
-}
-
 async function withCommands(
-  use: (
-    run: (
-      name: "account" | "ledger",
-      ...args: readonly string[]
-    ) => Promise<Ran>,
-    schema: string,
-  ) => Promise<void>,
+  use: (run: RunCommand, schema: string) => Promise<void>,
 ): Promise<void> {
   const schema = TEST_SERVER.nextSchema();
   const variables: Readonly<Record<string, string>> = {
@@ -76,23 +63,12 @@ async function withCommands(
   };
   const read = readSettings(relayerSettings, (name) => variables[name]);
   if (read.kind === "invalid") throw new Error(read.problems.join("\n"));
-  const { values: settings } = read;
+  const tools = { clock: systemClock, logger: new RecordingLogger() };
   try {
-    await use(async (name, ...args) => {
-      const [out, err]: [string[], string[]] = [[], []];
-      const tools = { clock: systemClock, logger: new RecordingLogger() };
-      const options: LedgerCommandOptions = {
-        io: {
-          out: (text: string) => void out.push(text),
-          err: (text: string) => void err.push(text),
-        },
-        withLedger: (use) => withSettingsLedger(settings, tools, use),
-      };
-      const code = name === "account"
-        ? await runAccount(args, options)
-        : await runLedger(args, options);
-      return { code, out: out.join("\n"), err: err.join("\n") };
-    }, schema);
+    await use(
+      commandsOn((change) => withSettingsLedger(read.values, tools, change)),
+      schema,
+    );
   } finally {
     await TEST_SERVER.sql(`DROP SCHEMA "${schema}" CASCADE`);
   }

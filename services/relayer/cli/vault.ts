@@ -137,7 +137,7 @@ async function newReceiptKey(
     const local = openLocalVault(settings, { ...tools, openRows });
     await local.start();
     try {
-      const key = await addKey(local, clock);
+      const key = await addKey(local.keys, clock);
       io.out(isJson ? JSON.stringify(key) : `${key.id} ${key.publicKey}`);
       return 0;
     } finally {
@@ -162,7 +162,8 @@ async function rewrap(
   }
   const data = await openData(settings, { clock, logger });
   const beganMs = clock.nowMs();
-  const counts = await rewrapMemories({ ...data, logger }, {
+  const dataKeys = data.local.keys.data;
+  const counts = await rewrapMemories({ ...data, dataKeys, logger }, {
     onProgress: (so) =>
       io.progress?.(formatProgress(so, clock.nowMs() - beganMs)),
     signal,

@@ -137,6 +137,8 @@ export class KeyedSemaphore {
   }
 }
 
+const NEVER = new AbortController().signal;
+
 /**
  * Runs works for the same blob one after the other, so that storing it and
  * removing it do not overlap.
@@ -145,13 +147,19 @@ export class BlobLocks {
   /** The latest work of each blob, which the next one has to wait for. */
   readonly #last = new Map<string, Promise<unknown>>();
 
-  /** Runs work when all earlier work for the same blob has ended. */
+  /**
+   * Runs work when all earlier work for the same blob has ended.
+   *
+   * @param work is given a signal that is aborted when it has to end; here never
+   */
   async run<Result>(
     blobId: string,
-    work: () => Promise<Result>,
+    work: (held: AbortSignal) => Promise<Result>,
   ): Promise<Result> {
     const before = this.#last.get(blobId);
-    const mine = before === undefined ? work() : before.then(work);
+    const mine = before === undefined
+      ? work(NEVER)
+      : before.then(() => work(NEVER));
     // The next work waits for the end of this one, be it success or failure.
     const ended = mine.then(() => {}, () => {});
     this.#last.set(blobId, ended);

@@ -8,14 +8,9 @@
 import { Buffer } from "node:buffer";
 import type { Clock } from "../../shared/clock.ts";
 import type { Caller } from "../auth/authenticate.ts";
-import type { JobRow } from "../store/rows.ts";
-import {
-  type Change,
-  type CommitOutcome,
-  type KeyClaim,
-  type RelayerStore,
-  StoreBusyError,
-} from "../store/store.ts";
+import type { JobRow, KeyClaim } from "../store/rows.ts";
+import type { Change, CommitOutcome } from "../store/changes.ts";
+import { type RelayerStore, StoreBusyError } from "../store/store.ts";
 import type { BlobContent, RelayerVault } from "../vault/vault.ts";
 import {
   type AcceptOptions,

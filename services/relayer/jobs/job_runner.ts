@@ -115,8 +115,8 @@ const ENDING_MS = 250;
  */
 const LONGEST_REST_MS = 60_000;
 /**
- * The same where instances share the store: one that dies, or has more jobs than
- * it can do, leaves jobs that no other one is told of.
+ * The same where instances share the store. One that dies, or has too many
+ * jobs, leaves some that no other one is told of.
  */
 const SHARED_REST_MS = 1_000;
 /** The time between two queries while jobs are under way. */
@@ -351,8 +351,8 @@ export class JobRunner {
       if (store.hasOwnTime) this.#looking.wakeIn(longestMs);
       return;
     }
-    // Due jobs may wait for the end of a batch, and others must not wait for
-    // the jobs under way, which count as due when their leases end.
+    // Due jobs may wait for the end of a batch. Others must not wait for the
+    // jobs under way, which count as due when their leases end.
     const isBusy = this.#leases.size > 0;
     const delayMs = isBusy
       ? UNDER_WAY_REST_MS

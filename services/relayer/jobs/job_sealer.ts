@@ -11,8 +11,7 @@ import { settle } from "../../shared/settled.ts";
 import type { Caller } from "../auth/authenticate.ts";
 import { steadyMs, type WorkOptions } from "../concurrency/bounded_work.ts";
 import { formatSaltText, hashContent } from "../receipts/receipt.ts";
-import type { JobStatus, NewJob } from "../store/rows.ts";
-import type { KeyClaim } from "../store/store.ts";
+import type { JobStatus, KeyClaim, NewJob } from "../store/rows.ts";
 import type { BlobContent, Metadata, RelayerVault } from "../vault/vault.ts";
 
 /** A text to be remembered, within all limits. */
@@ -107,9 +106,9 @@ export class JobSealer {
   }
 
   /**
-   * Returns a function that makes the claim of the request's idempotency key,
-   * with a fingerprint that is the same for the same request; undefined when
-   * the request has no key.
+   * Returns a function that makes the claim of the request's idempotency key;
+   * undefined when the request has no key. The same request has the same
+   * fingerprint.
    */
   async claimMaker(
     owner: string,
@@ -172,8 +171,8 @@ export class JobSealer {
   /**
    * Destroys the keys of jobs that were not kept, so that nothing opens their
    * payloads. A key that cannot be destroyed now stays in the file of keys, a
-   * few hundred bytes that nothing refers to; so do those of requests that a
-   * crash cut off between sealing and writing.
+   * few hundred bytes that nothing refers to. Keys of requests stay, too, if a
+   * crash came between sealing and writing.
    */
   async drop(owner: string, jobs: readonly SealedJob[]): Promise<void> {
     const { vault } = this.#options;
@@ -283,8 +282,8 @@ interface JobIdsOptions {
 
 /**
  * Makes ids that sort in the order they were made in, as UUIDs of version 7
- * (RFC 9562, 5.7 and 6.2, method 1): texts of one request are neighbours in the
- * store and in the order of memories, and the 62 random bits make each id
+ * (RFC 9562, 5.7 and 6.2, method 1). Texts of one request are neighbours in the
+ * store and in the order of memories. The 62 random bits make each id
  * impossible to guess.
  */
 export class JobIds {

@@ -14,7 +14,7 @@ import type { BlobStore } from "../blobs/blob_store.ts";
 import { finishInSlices } from "../concurrency/bounded_work.ts";
 import { vectorTextSteps } from "../embed/words.ts";
 import type { JobRow, NewMemory } from "../store/rows.ts";
-import type { Change } from "../store/store.ts";
+import type { Change } from "../store/changes.ts";
 import { type BlobContent, NO_MODEL, refusedModel } from "../vault/vault.ts";
 import {
   GONE_FAILURE,
@@ -248,9 +248,9 @@ export class JobSteps {
     const { job } = work;
     let current = job;
     try {
-      // A deletion that ran meanwhile has already looked for this job's blob:
-      // after a crash between storing the blob and the commit, which would
-      // fail, nothing would ever remove the blob.
+      // A deletion that ran meanwhile has already looked for this job's blob.
+      // The commit would fail, and after a crash before it nothing would ever
+      // remove the blob.
       const [known] = await store.jobs(job.owner, [job.id]);
       if (isDeleted(known)) return recent.forget(job.id);
       const bytes = await vault.protect(job.owner, work.payload);
@@ -341,9 +341,9 @@ export class JobSteps {
   /**
    * Ends an attempt whose commit conflicted: the job was changed meanwhile, and
    * goes on from that change. When the job was deleted, or has stored or noted
-   * another blob, only this attempt knows of its own, so it removes that; and so
-   * it does with one that is noted and was not stored, as the attempt that
-   * removes it may have done so before it was put.
+   * another blob, only this attempt knows of its own blob and removes it. It
+   * also removes a blob that is noted and was not stored: the attempt that
+   * removes that one may have done so before it was put.
    */
   async #leave(
     job: JobRow,

@@ -2,7 +2,7 @@ import { assert, assertEquals, assertNotEquals } from "@std/assert";
 import type { FairKey } from "../../shared/fair_queue.ts";
 import type { Turn } from "../../shared/fair_turns.ts";
 import { BlobStoreError } from "../blobs/blob_store.ts";
-import type { Change } from "../store/store.ts";
+import type { Change } from "../store/changes.ts";
 import { DELETED_ERROR } from "./job_failure.ts";
 import {
   CALLER,

@@ -1,8 +1,8 @@
 /**
  * Lets requests wait until recall finds a job's memory or the job has failed,
- * whichever instance works on it: instances that share the store tell each other
- * of the jobs that they end. Since that may be lost, each looks by itself as
- * well, only less often.
+ * whichever instance works on it. Instances that share the store tell each
+ * other of the jobs that they end. Since that may be lost, each looks by itself
+ * as well, only less often.
  *
  * @module
  */
@@ -53,8 +53,8 @@ const LOOK_EVERY_MS = 1_000;
 /** Most jobs of a query. */
 const LOOK_JOBS = 1_000;
 /**
- * How long a text is kept where instances share the store: another one may have
- * ended its job, or deleted it, and what it told of that may be lost.
+ * How long a text is kept where instances share the store. Another one may have
+ * ended or deleted its job, and the notice of that may be lost.
  */
 const SHARED_TEXT_MS = 30_000;
 
@@ -89,9 +89,10 @@ export class JobWaiters {
   }
 
   /**
-   * Resolves with the job as soon as recall finds it or it has ended, or as it
-   * is when `waitMs` are over, the signal aborts or `stop()` is called; with
-   * undefined when the owner has no such job.
+   * Resolves with the job as soon as recall finds it or it has ended. After
+   * `waitMs`, or when the signal aborts or `stop()` is called, it resolves with
+   * the job as it is. It resolves with undefined when the owner has no such
+   * job.
    */
   async wait(
     owner: string,

@@ -1,5 +1,5 @@
 /**
- * The last steps of jobs whose memories have their rows: the memory enters the
+ * The last steps of jobs whose memories have their rows. The memory enters the
  * index, where recall finds it, and the catalogue, from which a lost index is
  * rebuilt.
  *

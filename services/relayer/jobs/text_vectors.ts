@@ -49,9 +49,9 @@ const REFUSED = "Cannot embed text: the embedder refuses the text";
 /**
  * Embeds texts; returns one outcome for each. When the embedder refuses them
  * together, halves are tried until the refused texts are found; each of those
- * is shortened until it is taken. A text counts
- * as refused for good only when the embedder took another one: where it takes
- * none, its settings are wrong, and its operator can fix them.
+ * is shortened until it is taken. A text counts as refused for good only when
+ * the embedder took another one. An embedder that takes none has wrong
+ * settings, which its operator can fix.
  */
 export async function textVectors(
   texts: readonly string[],
@@ -106,7 +106,8 @@ const LEAST_CHARS = 64;
 
 /**
  * Asks for the vector of the first half of a text that was refused, then of its
- * first quarter, and so on: most are refused since the model takes fewer tokens.
+ * first quarter, and so on. Most are refused since the model takes fewer
+ * tokens.
  */
 async function askShorter(
   text: string,

@@ -149,6 +149,20 @@ function migrateLedger(db: DatabaseSync): void {
 const MAX_QUEUED = 20_000;
 const MAX_QUEUED_BYTES = 64 * 1_048_576;
 
+/** Queues writes of a ledger. */
+export interface LedgerWrites {
+  /** Runs a write within a transaction, perhaps more than once. */
+  add<T>(
+    apply: () => T,
+    options: {
+      /** About how many bytes it takes while it waits. */
+      readonly bytes: number;
+      /** The network address that asks for it, if its writes are counted. */
+      readonly from?: string | undefined;
+    },
+  ): Promise<T>;
+}
+
 /** An open file of the embedded ledger. */
 export interface LedgerFile {
   /** The database connection. */
@@ -156,7 +170,7 @@ export interface LedgerFile {
   /** The time, for entries of the log. */
   readonly clock: Clock;
   /** Queues writes, and commits several of them together. */
-  readonly writes: Pick<Batcher, "add">;
+  readonly writes: LedgerWrites;
   /**
    * Has SQLite's write-ahead log emptied after the next commit, so that
    * overwritten secrets do not stay in it.

@@ -19,9 +19,10 @@ import type { Runner } from "../../shared/postgres/session.ts";
 import { describeError, settle, type Settled } from "../../shared/settled.ts";
 import { StoreFailedError } from "../../shared/store_failed.ts";
 import { StoreBusyError } from "../store/store.ts";
+import { AddressShares } from "./address_shares.ts";
 import type { Entry } from "./ledger_log.ts";
 import type { AccountOutcome, Ledger } from "./ledger.ts";
-import type { LedgerFile } from "./ledger_file.ts";
+import type { LedgerFile, LedgerWrites } from "./ledger_file.ts";
 import {
   type ComputedChanges,
   LedgerBrokenError,
@@ -70,18 +71,21 @@ const IDLE_MS = 3_000;
 interface WaitingChange {
   readonly apply: () => unknown;
   readonly bytes: number;
+  readonly from?: string | undefined;
 }
 
 /** Reads accounts, and changes them, in a log that others change as well. */
 export class SharedLedger implements Ledger {
   /** Queues changes of {@linkcode replica}, as those of a file are queued. */
   readonly writes: LedgerFile["writes"] = {
-    add: async <T>(apply: () => T, { bytes }: { readonly bytes: number }) => {
-      const result = await this.#changes.call({ apply, bytes });
+    add: async <T>(...[apply, of]: Parameters<LedgerWrites["add"]>) => {
+      const result = await this.#changes.call({ apply, ...of });
       if (result.kind === "failed") throw result.error;
       return result.value as T;
     },
   };
+  /** Counts transactions of changes by network address, over all relayers. */
+  readonly addresses = new AddressShares();
   readonly #options: SharedLedgerOptions;
   readonly #replica: LedgerReplica;
   readonly #changes: GatheredCalls<WaitingChange, Settled<unknown>>;
@@ -240,17 +244,26 @@ export class SharedLedger implements Ledger {
   async #change(
     changes: readonly WaitingChange[],
   ): Promise<readonly Settled<unknown>[]> {
-    this.#options.demandDurable?.();
+    const { pool, clock, demandDurable } = this.#options;
+    const addresses = changes.flatMap(({ from }) => from ?? []);
+    demandDurable?.();
     let tried: ComputedChanges | undefined;
     for (let tries = 1;; tries++) {
       const outcome = await settle(() =>
-        this.#options.pool.transaction(async (open) => {
-          await this.#follow(open, takeTurn);
+        pool.transaction(async (open) => {
+          // Sent behind the statement that takes the turn.
+          await Promise.all([
+            this.#follow(open, takeTurn),
+            this.addresses.read(open, { addresses, nowMs: clock.nowMs() }),
+          ]);
           // The commit of the try before was made, though its answer was lost.
           if (tried !== undefined && this.#has(tried.entries)) return tried;
           tried = this.#replica.compute(changes.map(({ apply }) => apply));
           const { entries } = tried;
-          if (entries.length > 0) await open.commit([ON_DISK, adding(entries)]);
+          if (entries.length > 0) {
+            const counted = this.addresses.statements();
+            await open.commit([ON_DISK, adding(entries), ...counted]);
+          }
           return tried;
         }, { idleMs: IDLE_MS })
       );

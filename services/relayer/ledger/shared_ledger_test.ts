@@ -3,6 +3,7 @@ import { FakeClock } from "../../../tests/support/fake_clock.ts";
 import { countRounds } from "../../../tests/support/rounds.ts";
 import { serviceTest } from "../../../tests/support/services.ts";
 import { SeededRandom } from "../../../tests/support/seeded_random.ts";
+import { StoreFailedError } from "../../shared/store_failed.ts";
 import { TransactionSigner } from "../../shared/ledger/testing/transaction_signer.ts";
 import { makeSigner } from "../auth/testing/signer.ts";
 import { checkLedger } from "./ledger_check.ts";
@@ -183,6 +184,72 @@ sharedTest(
     );
     const taken = outcomes.filter(({ kind }) => kind === "ok").length;
     assertEquals(taken, 20);
+  },
+);
+
+sharedTest(
+  "execute() holds an address's share of a day over all relayers, and after a restart",
+  async ({ subject, schema }) => {
+    const clock = new FakeClock();
+    const limits = { perMinute: 1_000, perDay: 50 };
+    const relayers = [
+      await subject.another({ clock, limits }),
+      await subject.another({ clock, limits }),
+    ];
+    const { packageId } = subject.ledger;
+    let seed = 0;
+    const send = async (count: number, from: string): Promise<number> => {
+      const outcomes = await Promise.all(
+        Array.from({ length: count }, async (_, at) => {
+          const owner = new TransactionSigner({ seed: ++seed, packageId });
+          const sent = { ...await owner.createAccount(), from };
+          return await relayers[at % relayers.length]!.executor.execute(sent);
+        }),
+      );
+      return outcomes.filter(({ kind }) => kind === "ok").length;
+    };
+    // A tenth of a day's transactions.
+    assertEquals(await send(12, "192.0.2.1"), 5);
+    assertEquals(await send(4, "192.0.2.2"), 4);
+    relayers.push(await subject.another({ clock, limits }));
+    assertEquals(await send(3, "192.0.2.1"), 0);
+    assertEquals(await send(3, "192.0.2.2"), 1);
+    clock.advance(86_400_000);
+    assertEquals(await send(12, "192.0.2.1"), 5);
+    // Nobody's address is kept, and nothing longer than for its day.
+    const rows = await schema.connect().query(
+      "SELECT length(name) AS bytes, taken FROM ledger_shares",
+    );
+    assertEquals([...rows], [{ bytes: 3, taken: 5 }]);
+  },
+);
+
+sharedTest(
+  "execute() counts a transaction once whose commit was made though its answer was lost",
+  async ({ subject }) => {
+    const clock = new FakeClock();
+    const limits = { perMinute: 100, perDay: 20 };
+    let lost = 0;
+    const { executor, ledger } = await subject.another({
+      ...{ clock, limits },
+      wrap: (pool) => ({
+        ...bound(pool),
+        transaction: async (...of) => {
+          const answer = await pool.transaction(...of);
+          if (lost++ === 0) throw new StoreFailedError("lost");
+          return answer;
+        },
+      }),
+    });
+    const outcomes = [];
+    for (let seed = 1; seed <= 3; seed++) {
+      const owner = new TransactionSigner({
+        ...{ seed, packageId: ledger.packageId },
+      });
+      const sent = { ...await owner.createAccount(), from: "192.0.2.1" };
+      outcomes.push((await executor.execute(sent)).kind);
+    }
+    assertEquals(outcomes, ["ok", "ok", "refused"]);
   },
 );
 

@@ -93,16 +93,11 @@ export class TransactionExecutor {
     const limited = this.#limits.take(sender);
     if (limited !== undefined) return refused(limited);
     const payload = writeSignedTransaction({ data, signature });
-    // Counted once, however often it is applied.
-    let isCounted = false;
-    const onKept = (): void => {
-      if (!isCounted) this.#limits.noteKept(from);
-      isCounted = true;
-    };
+    const onKept = this.#limits.counter(from);
     try {
       return await this.#file.writes.add(
         () => this.#apply(transaction, { digest, payload, from, onKept }),
-        { bytes: QUEUED_BYTES },
+        { bytes: QUEUED_BYTES, from },
       );
     } catch (error) {
       this.#ledger.forget();

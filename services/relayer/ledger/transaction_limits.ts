@@ -10,6 +10,17 @@ import { BoundedMap } from "../../shared/bounded_map.ts";
 import type { Clock } from "../../shared/clock.ts";
 import type { LedgerLog } from "./ledger_log.ts";
 
+/** Counts the transactions of a day by the network address they came from. */
+export interface AddressCounts {
+  /** How many of this day came from an address. */
+  of(address: string): number;
+  /**
+   * Makes what is called when a transaction from an address was applied; it is
+   * counted once, however often it is applied.
+   */
+  counter(address: string): () => void;
+}
+
 /** Options of {@linkcode TransactionLimits}. */
 interface TransactionLimitsOptions {
   /** Most transactions a minute, from one network address and of one sender. */
@@ -18,6 +29,12 @@ interface TransactionLimitsOptions {
   readonly perDay: number;
   /** Measures the time. */
   readonly clock: Clock;
+  /**
+   * Counts transactions by address.
+   *
+   * @default counts of this process, in memory
+   */
+  readonly addresses?: AddressCounts | undefined;
 }
 
 const MINUTE_MS = 60_000;
@@ -34,7 +51,7 @@ const ADDRESS_SHARE = 10;
  * How many transactions each key has within the current window, counted from
  * the epoch.
  */
-class WindowCounts {
+class WindowCounts implements AddressCounts {
   readonly #clock: Clock;
   readonly #spanMs: number;
   readonly #counts = new BoundedMap<
@@ -60,22 +77,31 @@ class WindowCounts {
     const taken = this.of(key) + 1;
     this.#counts.set(key, { window: this.#window, taken });
   }
+
+  counter(key: string): () => void {
+    let isCounted = false;
+    return () => {
+      if (!isCounted) this.add(key);
+      isCounted = true;
+    };
+  }
 }
 
 /**
- * Counts transactions. The counts of addresses are in memory; the sum of a day
+ * Counts transactions. The counts of a minute are in memory; the sum of a day
  * comes from the log.
  */
 export class TransactionLimits {
   readonly #options: TransactionLimitsOptions;
   readonly #minutes: WindowCounts;
-  readonly #days: WindowCounts;
+  readonly #days: AddressCounts;
 
   /** Makes the limits of one ledger. */
   constructor(options: TransactionLimitsOptions) {
     this.#options = options;
     this.#minutes = new WindowCounts(options.clock, MINUTE_MS);
-    this.#days = new WindowCounts(options.clock, DAY_MS);
+    this.#days = options.addresses ??
+      new WindowCounts(options.clock, DAY_MS);
   }
 
   /**
@@ -117,8 +143,8 @@ export class TransactionLimits {
         "one network address; try again later";
   }
 
-  /** Counts a transaction that was written to the log. */
-  noteKept(from: string): void {
-    this.#days.add(from);
+  /** Makes what counts a transaction that was written to the log. */
+  counter(from: string): () => void {
+    return this.#days.counter(from);
   }
 }

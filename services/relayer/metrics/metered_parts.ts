@@ -19,7 +19,8 @@ import { settle } from "../../shared/settled.ts";
 import type { BlobStore } from "../blobs/blob_store.ts";
 import type { Embedder } from "../embed/embedder.ts";
 import type { Answerer, Extractor } from "../extract/extractor.ts";
-import type { Change, RelayerStore } from "../store/store.ts";
+import type { Change } from "../store/changes.ts";
+import type { RelayerStore } from "../store/store.ts";
 
 /**
  * Most jobs whose time of acceptance is remembered; beyond it the oldest are

@@ -16,7 +16,7 @@ import { MetricRegistry } from "../../shared/metrics/registry.ts";
 import { settle } from "../../shared/settled.ts";
 import type { Part } from "../../shared/stopper.ts";
 import type { QuestionCounts } from "../embed/question_vectors.ts";
-import type { RenewalProgress } from "../recall/entry_renewal.ts";
+import type { RenewalProgress } from "../recall/renewal_report.ts";
 import type {
   DatabaseListeners,
   RelayerDatabaseHealth,

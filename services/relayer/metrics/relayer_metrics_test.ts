@@ -1,7 +1,8 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { FakeClock } from "../../../tests/support/fake_clock.ts";
 import type { BlobStore } from "../blobs/blob_store.ts";
-import type { Change, CommitOutcome, RelayerStore } from "../store/store.ts";
+import type { Change, CommitOutcome } from "../store/changes.ts";
+import type { RelayerStore } from "../store/store.ts";
 import { RelayerMetrics } from "./relayer_metrics.ts";
 
 /** This relayer among two. */

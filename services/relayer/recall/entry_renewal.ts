@@ -1,40 +1,30 @@
 /**
  * Renews entries of the index that an earlier program or another embedder has
- * made, in the background and at a bounded rate, while recall goes on. After a
- * crash the renewal continues where it stopped.
+ * made. It works in the background and at a bounded rate, while recall goes on.
+ * After a crash the renewal continues where it stopped.
  *
  * @module
  */
 
 import { steadyClock } from "../../shared/clock.ts";
-import type { FairTurns } from "../../shared/fair_turns.ts";
 import { Periodic } from "../../shared/periodic.ts";
-import { describeError, unlessAborted } from "../../shared/settled.ts";
-import { ownTurn, steadyMs } from "../concurrency/bounded_work.ts";
+import { unlessAborted } from "../../shared/settled.ts";
+import { steadyMs } from "../concurrency/bounded_work.ts";
+import { type RelayerStore, storedOwners } from "../store/store.ts";
+import { LeftOwners } from "./left_owners.ts";
+import { type RenewalProgress, RenewalReport } from "./renewal_report.ts";
 import {
-  type MemoryOwner,
-  type RelayerStore,
-  storedOwners,
-} from "../store/store.ts";
-import type { OwnerKeyFailure } from "../vault/vault.ts";
-import { isStorageFailure } from "../store/storage_watch.ts";
-import {
-  type LeftEntries,
-  type OwnerRenewalParts,
-  renewOwner,
-} from "./owner_renewal.ts";
+  type NamedOwner,
+  RenewalRound,
+  type RenewalRoundParts,
+} from "./renewal_round.ts";
 
 /** Options of {@linkcode EntryRenewal}. */
-interface EntryRenewalOptions extends OwnerRenewalParts {
+interface EntryRenewalOptions extends RenewalRoundParts {
   /** Keeps rows. */
   readonly store:
-    & OwnerRenewalParts["store"]
+    & RenewalRoundParts["store"]
     & Pick<RelayerStore, "memoryOwners" | "memoryCount">;
-  /**
-   * Deals out turns of the thread; each owner's renewal gets as many as any
-   * other caller.
-   */
-  readonly turns?: Pick<FairTurns, "begin"> | undefined;
   /**
    * Whether it is this instance that goes through the memories of all owners.
    * Each instance renews what it has stored itself without a vector, and words
@@ -45,42 +35,12 @@ interface EntryRenewalOptions extends OwnerRenewalParts {
   readonly isMine?: (() => boolean) | undefined;
 }
 
-/**
- * How far the renewal is: done when no memory is unchecked and no entry waits.
- */
-export interface RenewalProgress {
-  /** Memories that were looked at, without those that were superseded. */
-  readonly checked: number;
-  /**
-   * About how many memories are still to be looked at; at least 1 until all
-   * were.
-   */
-  readonly unchecked: number;
-  /** Entries that were made again. */
-  readonly renewed: number;
-  /** Entries that can never be made again: their text is lost or refused. */
-  readonly failed: number;
-  /**
-   * Entries that have to wait: for the owner's key, their blob or the embedder.
-   */
-  readonly waiting: number;
-}
-
-/** An owner whose entries have to wait. */
-interface LeftOwner extends LeftEntries {
-  /** Ids of entries that can never be made again: they are not tried again. */
-  readonly failed: ReadonlySet<string>;
-}
-
 const PROGRESS_EVERY_MS = 10_000;
-type NamedOwner = Pick<MemoryOwner, "owner">;
 
 /** How often entries are tried again that may be possible after some time. */
 const AGAIN_MS = 60_000;
 /** How long a renewal rests that nothing waits for. */
 const IDLE_MS = 3_600_000;
-/** Most owners who are tried again each minute. */
-const AGAIN_OWNERS = 200;
 /** The least time between two rounds, for owners who recall all the time. */
 const HERE_MS = 1_000;
 
@@ -88,28 +48,10 @@ const HERE_MS = 1_000;
 export class EntryRenewal {
   readonly #options: EntryRenewalOptions;
   readonly #ending = new AbortController();
-  /**
-   * Owners without due entries, as loading their index has shown, with the
-   * number of their memories.
-   */
-  readonly #clean = new Map<string, number>();
-  /**
-   * Owners with entries that have to wait; those that were tried last are last.
-   */
-  readonly #left = new Map<string, LeftOwner>();
-  /**
-   * Owners with waiting entries who recall now, so that their keys may be had.
-   */
-  readonly #here = new Set<string>();
-  /** How many entries can never be made again, by the reason. */
-  readonly #failed = new Map<string, number>();
-  readonly #counts = { checked: 0, renewed: 0 };
+  readonly #report: RenewalReport;
+  readonly #round: RenewalRound;
+  readonly #left = new LeftOwners();
   #memories = 0;
-  #ownerAtHand: string | undefined;
-  /** Entries of the owner at hand that wait for the embedder. */
-  #atHand = 0;
-  /** Entries of the owner at hand that became due meanwhile. */
-  #laterAtHand: LeftEntries | undefined;
   /** Whether all memories are still to be looked at. */
   #isPassDue = true;
   /** How often an instance was gone. */
@@ -118,27 +60,24 @@ export class EntryRenewal {
   #sweptMs = 0;
   #wake: () => void = () => {};
   #isWoken = false;
-  #lastError = "";
-  /** What of the progress was logged last. */
-  #told = NOTHING;
   #running: Promise<void> = Promise.resolve();
 
   /** A renewal that has done nothing. */
   constructor(options: EntryRenewalOptions) {
     this.#options = options;
+    this.#report = new RenewalReport(options.logger);
+    this.#round = new RenewalRound({
+      ...options,
+      ...{ report: this.#report, leftOwners: this.#left },
+    });
   }
 
   /** How far the renewal is. */
   get progress(): RenewalProgress {
-    const { checked, renewed } = this.#counts;
-    const unchecked = this.#isPassing
-      ? Math.max(1, this.#memories - checked)
-      : 0;
-    let waiting = this.#atHand;
-    for (const { entries } of this.#left.values()) waiting += entries;
-    let failed = 0;
-    for (const count of this.#failed.values()) failed += count;
-    return { checked, unchecked, renewed, failed, waiting };
+    return this.#report.progress({
+      memories: this.#isPassing ? this.#memories : undefined,
+      left: this.#left.entries,
+    });
   }
 
   /**
@@ -154,32 +93,18 @@ export class EntryRenewal {
       readonly due: number;
     },
   ): void {
-    if (due === 0 && this.#isPassing) this.#clean.set(owner, memories);
+    if (due === 0 && this.#isPassing) this.#round.noteClean(owner, memories);
     if (due === 0 || this.#isPassing || this.#keepsWords) return;
     // The owner was evicted from memory, and with it words that are not stored.
-    if (this.#left.has(owner) || owner === this.#ownerAtHand) return;
-    const locked = "session_required";
-    const failed = new Set<string>();
-    this.#left.set(owner, { entries: due, afterId: undefined, locked, failed });
+    this.#left.noteEvicted(owner, due);
   }
 
   /**
    * Notes that a memory was stored without its vector, so that it is made once
    * the embedder can.
    */
-  noteDue(
-    { owner, id }: { readonly owner: string; readonly id: string },
-  ): void {
-    // Ids are in the order of their time: a part of one comes before it.
-    const due = { entries: 1, afterId: id.slice(0, -1), locked: undefined };
-    if (owner === this.#ownerAtHand) {
-      this.#laterAtHand = joined(this.#laterAtHand, due);
-    } else {
-      const known = this.#left.get(owner);
-      const failed = known?.failed ?? new Set<string>();
-      this.#left.set(owner, { ...joined(known, due), failed });
-    }
-    this.#here.add(owner);
+  noteDue(memory: { readonly owner: string; readonly id: string }): void {
+    this.#left.noteDue(memory);
     this.#wake();
   }
 
@@ -188,14 +113,12 @@ export class EntryRenewal {
    * possible now.
    */
   noteRecall(owner: string): void {
-    if (!this.#left.has(owner) && owner !== this.#ownerAtHand) return;
-    this.#here.add(owner);
-    this.#wake();
+    if (this.#left.noteRecall(owner)) this.#wake();
   }
 
   /**
-   * Notes that an instance is gone: what it has stored without a vector is left
-   * to the one that goes through the memories of all owners.
+   * Notes that an instance is gone. The memories that it has stored without a
+   * vector are left to the instance that goes through those of all owners.
    */
   noteGone(): void {
     this.#gone++;
@@ -206,15 +129,15 @@ export class EntryRenewal {
 
   /**
    * Begins in the background. Entries that have to wait are tried again each
-   * minute, and when their owner recalls; those that wait for a session of the
-   * owner only when the owner recalls.
+   * minute, and when their owner recalls. Those that wait for a session of the
+   * owner are tried only when the owner recalls.
    *
    * @param after The renewal begins once this is fulfilled.
    */
   start(after: Promise<unknown>): void {
     const { signal } = this.#ending;
     this.#running = this.#rounds(after, signal).catch((error) => {
-      if (!signal.aborted) this.#tell(error);
+      if (!signal.aborted) this.#report.tellError(error);
     });
   }
 
@@ -239,21 +162,18 @@ export class EntryRenewal {
     const telling = new Periodic({
       clock: this.#options.clock,
       intervalMs: PROGRESS_EVERY_MS,
-      run: () => this.#logProgress("Renewing entries of the index"),
-      onError: (error) => this.#tell(error),
+      run: () => this.#report.tell(this.progress),
+      onError: (error) => this.#report.tellError(error),
     });
     telling.start();
     try {
-      // A pass that was broken off has counted memories that this one counts
-      // again.
-      this.#counts.checked = 0;
-      this.#failed.clear();
+      this.#report.beginPass();
       this.#left.clear();
       this.#memories = await this.#options.store.memoryCount();
       const gone = this.#gone;
-      await this.#round(this.#ownersWhileMine(), signal);
+      await this.#round.run(this.#ownersWhileMine(), signal);
       if (this.#isMine && this.#gone === gone) this.#isPassDue = false;
-      this.#clean.clear();
+      this.#round.forgetClean();
     } finally {
       await telling.stop();
     }
@@ -267,15 +187,13 @@ export class EntryRenewal {
     for (let isFirst = true;; isFirst = false) {
       while (this.#isPassing) {
         await this.#tried(() => this.run(signal), signal);
-        this.#told = NOTHING;
+        this.#report.endPass();
         isFirst = true;
       }
       if (isFirst) this.#sweptMs = steadyMs(clock);
       const { progress } = this;
-      this.#logProgress("Renewed entries of the index", {
-        ...Object.fromEntries(this.#failed),
-        tookMs: Math.round(steadyMs(clock) - startedMs),
-      });
+      const tookMs = Math.round(steadyMs(clock) - startedMs);
+      this.#report.tellRound(progress, tookMs);
       await this.#pause(HERE_MS, signal);
       const sinceMs = steadyMs(clock) - this.#sweptMs;
       const isIdle = progress.waiting === 0 && this.#keepsWords;
@@ -285,15 +203,11 @@ export class EntryRenewal {
       // The instance that does it meanwhile may leave something undone.
       if (!this.#isMine) this.#isPassDue = true;
       if (this.#isPassing) continue;
-      await this.#tried(() => this.#round(this.#nextOwners(), signal), signal);
+      await this.#tried(
+        () => this.#round.run(this.#nextOwners(), signal),
+        signal,
+      );
     }
-  }
-
-  #logProgress(line: string, fields: Record<string, unknown> = {}): void {
-    const { progress } = this;
-    if (worth(progress) === this.#told) return;
-    this.#told = worth(progress);
-    this.#options.logger.info(line, { ...progress, ...fields });
   }
 
   get #isMine(): boolean {
@@ -328,122 +242,17 @@ export class EntryRenewal {
       await work();
     } catch (error) {
       signal.throwIfAborted();
-      this.#tell(error);
+      this.#report.tellError(error);
       await this.#pause(AGAIN_MS, signal);
     }
   }
 
-  /**
-   * The owners to try again: those who recall now, and each minute those who
-   * were not tried for longest.
-   */
+  /** The owners to try again; all whom time may help once a minute. */
   #nextOwners(): readonly NamedOwner[] {
-    const owners = [...this.#here].filter((owner) => this.#left.has(owner));
-    this.#here.clear();
     const nowMs = steadyMs(this.#options.clock);
-    if (nowMs - this.#sweptMs >= AGAIN_MS) {
-      this.#sweptMs = nowMs;
-      const left = [...this.#left].filter(([, { locked }]) =>
-        !isForOwner(locked)
-      )
-        .map(([owner]) => owner).slice(0, AGAIN_OWNERS);
-      owners.push(...left.filter((owner) => !owners.includes(owner)));
-    }
-    return owners.map((owner) => ({ owner }));
-  }
-
-  async #round(
-    owners: AsyncIterable<NamedOwner> | readonly NamedOwner[],
-    signal: AbortSignal,
-  ): Promise<void> {
-    const begun = new Map<string, string>();
-    for await (const { owner } of owners) {
-      signal.throwIfAborted();
-      const clean = this.#clean.get(owner);
-      if (clean !== undefined) {
-        this.#counts.checked += clean;
-        continue;
-      }
-      const nextId = await this.#renew(owner, { signal });
-      if (nextId !== undefined) begun.set(owner, nextId);
-    }
-    while (begun.size > 0) {
-      for (const [owner, fromId] of begun) {
-        const nextId = await this.#renew(owner, { signal, fromId });
-        if (nextId === undefined) begun.delete(owner);
-        else begun.set(owner, nextId);
-      }
-    }
-  }
-
-  /**
-   * @returns the id after which to go on once others had their turn; undefined
-   * at the end
-   */
-  async #renew(
-    owner: string,
-    { signal, fromId }: {
-      readonly signal: AbortSignal;
-      readonly fromId?: string | undefined;
-    },
-  ): Promise<string | undefined> {
-    const known = this.#left.get(owner);
-    const before = fromId === undefined ? known : undefined;
-    const failed = new Set(known?.failed);
-    let left: LeftEntries | undefined;
-    let nextId: string | undefined;
-    const { turns } = this.#options;
-    this.#ownerAtHand = owner;
-    try {
-      const outcome = await renewOwner(owner, {
-        ...this.#options,
-        ...{ before, fromId, signal },
-        pausing: await ownTurn(turns, { group: "renewal", member: owner }),
-        isFailed: (id) => failed.has(id),
-        listener: {
-          checked: (memories) => this.#counts.checked += memories,
-          renewed: (entries) => this.#counts.renewed += entries,
-          waiting: (entries) => this.#atHand = entries,
-          failed: (id, reason) => {
-            failed.add(id);
-            this.#failed.set(reason, (this.#failed.get(reason) ?? 0) + 1);
-          },
-        },
-        rest: (ms) => this.#pause(ms, signal),
-      });
-      nextId = outcome.nextId;
-      left = fromId === undefined
-        ? outcome.left
-        : joinLeftEntries(known, outcome.left);
-    } catch (error) {
-      left = known;
-      signal.throwIfAborted();
-      if (isStorageFailure(error)) throw error;
-      // This owner's entries may be possible another time, and those of others
-      // now.
-      left ??= { entries: 1, afterId: undefined, locked: undefined };
-      this.#tell(error);
-    } finally {
-      this.#ownerAtHand = undefined;
-      this.#atHand = 0;
-      if (this.#laterAtHand !== undefined) {
-        left = joined(left, this.#laterAtHand);
-        this.#laterAtHand = undefined;
-      }
-      this.#left.delete(owner);
-      if (left !== undefined) this.#left.set(owner, { ...left, failed });
-    }
-    return nextId;
-  }
-
-  /** Logged once, because a failure usually affects many owners. */
-  #tell(error: unknown): void {
-    const described = describeError(error);
-    if (described === this.#lastError) return;
-    this.#lastError = described;
-    this.#options.logger.error("Cannot renew entries of the index", {
-      error: described,
-    });
+    const isForAll = nowMs - this.#sweptMs >= AGAIN_MS;
+    if (isForAll) this.#sweptMs = nowMs;
+    return this.#left.takeNext({ isForAll }).map((owner) => ({ owner }));
   }
 
   /** @throws the signal's reason when it ends early */
@@ -455,7 +264,7 @@ export class EntryRenewal {
     const over = Promise.withResolvers<void>();
     const timer = steadyClock(this.#options.clock).setTimer(over.resolve, ms);
     if (canWake) this.#wake = over.resolve;
-    if (canWake && (this.#here.size > 0 || this.#isWoken)) over.resolve();
+    if (canWake && (this.#left.hasHere || this.#isWoken)) over.resolve();
     if (canWake) this.#isWoken = false;
     try {
       await unlessAborted(over.promise, signal);
@@ -464,50 +273,4 @@ export class EntryRenewal {
       timer.cancel();
     }
   }
-}
-
-/**
- * Joins the entries left by two parts of an owner's memories, the earlier part
- * first.
- */
-function joinLeftEntries(
-  earlier: LeftEntries | undefined,
-  later: LeftEntries | undefined,
-): LeftEntries | undefined {
-  if (earlier === undefined || later === undefined) return earlier ?? later;
-  const { afterId } = earlier;
-  const entries = earlier.entries + later.entries;
-  return { entries, afterId, locked: later.locked };
-}
-
-/** Joins entries of one owner that are left with some that became due. */
-function joined(
-  left: LeftEntries | undefined,
-  due: LeftEntries,
-): LeftEntries {
-  if (left === undefined) return due;
-  const { afterId, locked, entries } = left;
-  const isLater = afterId !== undefined && due.afterId !== undefined &&
-    afterId > due.afterId;
-  return {
-    entries: entries + due.entries,
-    afterId: isLater ? due.afterId : afterId,
-    locked,
-  };
-}
-
-/**
- * Tells whether waiting does not help, since a delegate of the owner has to
- * come.
- */
-function isForOwner(locked: OwnerKeyFailure | undefined): boolean {
-  return locked === "session_required" || locked === "refused";
-}
-
-/** The result of {@linkcode worth} when no entry was renewed, failed or waits. */
-const NOTHING = "0 0 0";
-
-/** The part of the progress that is logged again when it has changed. */
-function worth({ renewed, failed, waiting }: RenewalProgress): string {
-  return [renewed, failed, waiting].join(" ");
 }

@@ -1,7 +1,7 @@
 /**
  * Finds the blobs of a namespace whose memories the index lacks, or has with a
- * vector that cannot be compared with those of the embedder, and reads memories
- * back from blobs.
+ * vector that does not fit the embedder. It reads these memories back from the
+ * blobs.
  *
  * @module
  */

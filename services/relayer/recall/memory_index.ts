@@ -12,6 +12,7 @@ import type {
   RankingPart,
   WordRanked,
 } from "./ranking/word_ranking.ts";
+import type { NewMemory } from "../store/rows.ts";
 import {
   CLIENT_MODEL,
   type IndexEntry,
@@ -20,27 +21,23 @@ import {
 } from "../vault/vault.ts";
 
 /** A memory as the index knows it. */
-export interface IndexedMemory {
-  /** Its id. */
-  readonly id: string;
-  /** The owner's address. */
-  readonly owner: string;
-  /** The namespace. */
-  readonly namespace: string;
-  /** The blob that holds the text. */
-  readonly blobId: string;
-  /** Bytes of the blob. */
-  readonly sizeBytes: number;
-  /** When it was written, in milliseconds since the epoch. */
-  readonly createdAtMs: number;
-  /** How much it matters, 0 to 1; null when it is not known. */
-  readonly importance: number | null;
+export interface IndexedMemory extends
+  Pick<
+    NewMemory,
+    | "id"
+    | "owner"
+    | "namespace"
+    | "blobId"
+    | "sizeBytes"
+    | "createdAtMs"
+    | "importance"
+  > {
   /** What the client says of it. */
   readonly metadata: Metadata;
   /**
-   * Its vector, of the embedder's width and of length 1; undefined where
-   * another embedder made it or none has yet, so that words alone find the
-   * memory until it is renewed.
+   * Its vector, of the embedder's width and of length 1. It is undefined where
+   * another embedder made it or none has yet: words alone then find the memory
+   * until it is renewed.
    */
   readonly vector: Float32Array | undefined;
   /**
@@ -235,7 +232,7 @@ const FAIR_SHARE = 0.3;
 
 /**
  * Puts memories that words and vectors have found into one order, the best
- * first: both parts are measured against the score of a memory that has all
+ * first. Both parts are measured against the score of a memory that has all
  * words of the question.
  */
 export function fused(

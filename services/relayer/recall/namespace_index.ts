@@ -165,9 +165,9 @@ export class NamespaceIndex {
   }
 
   /**
-   * The steps that give this index in columns, as views of its memory;
-   * undefined where it cannot be written down: a vector has numbers in most
-   * columns, or a memory has no vector.
+   * The steps that give this index in columns, as views of its memory. They are
+   * undefined where a vector has numbers in most columns, or a memory has no
+   * vector: such an index cannot be written down.
    */
   *columnSteps(): Steps<NamespaceColumns | undefined> {
     if (!this.#vectors.isSparse || this.#unplaced.size > 0) return undefined;
@@ -316,8 +316,8 @@ function estimateBytes({ metadata }: Unplaced): number {
 
 /**
  * The highest cosine that unrelated memories usually have, told from the
- * cosines of a sample, the greatest first: the median plus some spreads, and
- * less for a small sample, since one memory alone would have nothing above its
+ * cosines of a sample, the greatest first. It is the median plus some spreads,
+ * and less for a small sample: one memory alone would have nothing above its
  * own cosine. The spread is that of the lower half, where no answers are.
  */
 function usualSimilarity(cosines: Float64Array): number {

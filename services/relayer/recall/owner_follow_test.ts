@@ -1,23 +1,11 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { FakeClock } from "../../../tests/support/fake_clock.ts";
-import { RecordingLogger } from "../../../tests/support/recording_logger.ts";
-import { NEVER_PAUSING } from "../../shared/slices.ts";
 import { finish } from "../concurrency/testing/finish.ts";
 import { withStore } from "../store/sqlite/testing/open_store.ts";
-import type { RelayerStore } from "../store/store.ts";
-import { ALICE, sampleMemory } from "../store/testing/sample_rows.ts";
-import { OwnerIndex } from "./owner_index.ts";
+import { ALICE } from "../store/testing/sample_rows.ts";
 import { memoryWordsSteps } from "./ranking/memory_words.ts";
-import { RecallService } from "./recall_service.ts";
-import { OwnerSnapshots } from "./snapshot/owner_snapshots.ts";
-import { FakeBlobs } from "./testing/fake_blobs.ts";
-import { SwitchedEmbedder } from "./testing/memory_world.ts";
-import { SharedVault } from "./testing/shared_world.ts";
+import { FollowedWorld, VECTOR } from "./testing/followed_world.ts";
 
-const WIDTH = 4;
-const VECTOR = Float32Array.of(1, 0, 0, 0);
 const LOOK_MS = 5_000;
-const WORDS = { words: finish(memoryWordsSteps("a text")) };
 
 Deno.test("OwnerIndex.search() asks the store for one number and no more when nothing has changed", async () => {
   await withWorld(async (world) => {
@@ -240,161 +228,15 @@ Deno.test("RecallService.find() leaves out a memory that another instance remove
   });
 });
 
-async function withWorld(use: (world: World) => Promise<void>): Promise<void> {
+async function withWorld(
+  use: (world: FollowedWorld) => Promise<void>,
+): Promise<void> {
   await withStore(async (store) => {
-    const world = new World(store);
+    const world = new FollowedWorld(store);
     try {
       await use(world);
     } finally {
       await world.stop();
     }
   });
-}
-
-/** A store that several indexes share, and notes of what they ask it. */
-class World {
-  readonly clock = new FakeClock();
-  /** What indexes have asked the store. */
-  readonly calls: string[] = [];
-  /** What each snapshot was begun with. */
-  readonly begun: (number | undefined)[] = [];
-  /** How many entries were opened. */
-  opened = 0;
-  /** What fails. */
-  failing = "";
-  /** The head that the store tells of; its own where undefined. */
-  headIs: number | undefined;
-  readonly store: RelayerStore;
-  readonly #blobs = new FakeBlobs();
-  readonly #vault = new SharedVault();
-  readonly #indexes: OwnerIndex[] = [];
-
-  constructor(store: RelayerStore) {
-    this.store = store;
-  }
-
-  start({ isShared = true }: { readonly isShared?: boolean } = {}): OwnerIndex {
-    const { store, clock } = this;
-    const logger = new RecordingLogger();
-    const noting = <Of extends unknown[], Answer>(
-      name: string,
-      method: (...of: Of) => Promise<Answer>,
-    ) =>
-    (...of: Of): Promise<Answer> => {
-      this.calls.push(name);
-      if (name !== this.failing) return method(...of);
-      return Promise.reject(new Error("Cannot read: the disk is away"));
-    };
-    const noted = {
-      head: noting(
-        "head",
-        (owner: string) =>
-          this.headIs === undefined
-            ? store.head(owner)
-            : Promise.resolve(this.headIs),
-      ),
-      indexFeed: noting("feed", store.indexFeed),
-      memories: noting("memories", store.memories),
-      snapshot: noting("snapshot", store.snapshot),
-      scanMemories: noting("scan", store.scanMemories),
-      stats: noting("stats", store.stats),
-      memoryOwners: store.memoryOwners,
-    };
-    const vault = {
-      openIndex: (...of: Parameters<SharedVault["openIndex"]>) => {
-        this.opened++;
-        return this.#vault.openIndex(...of);
-      },
-    };
-    const source = new OwnerSnapshots({
-      store: {
-        commit: (changes) => {
-          const [change] = changes;
-          if (change?.kind === "begin_snapshot") this.begun.push(change.change);
-          return store.commit(changes);
-        },
-        snapshot: store.snapshot,
-        snapshotPart: store.snapshotPart,
-      },
-      ...{ vault: this.#vault, logger },
-      makers: { width: WIDTH, model: "m", wordsVersion: 1 },
-      randomBytes: (length) => crypto.getRandomValues(new Uint8Array(length)),
-    });
-    const index = new OwnerIndex({
-      ...{ store: noted, vault, clock, logger, maxBytes: 1e9 },
-      wanted: { width: WIDTH, model: "m" },
-      shared: isShared ? noted : undefined,
-      snapshots: { store: noted, source, minMemories: 4, minChanges: 3 },
-    });
-    this.#indexes.push(index);
-    return index;
-  }
-
-  recallBy(index: Pick<OwnerIndex, "look" | "search">) {
-    const { store, clock } = this;
-    const blobs = this.#blobs;
-    const recall = new RecallService({
-      ...{ store, index, blobs, clock, vault: this.#vault },
-      ...{ embedder: new SwitchedEmbedder(), logger: new RecordingLogger() },
-    });
-    return { blobs, recall };
-  }
-
-  async rememberAll(count: number): Promise<void> {
-    const memories = await Promise.all(
-      Array.from({ length: count }, (_, at) => this.#memory(`m${at}`)),
-    );
-    await this.store.commit(
-      memories.map((memory) => ({ kind: "new_memory", memory })),
-    );
-  }
-
-  async remember(id: string, options?: Partial<typeof WORDS>) {
-    const memory = await this.#memory(id, options);
-    await this.store.commit([{ kind: "new_memory", memory }]);
-    return memory;
-  }
-
-  async #memory(id: string, { words }: Partial<typeof WORDS> = WORDS) {
-    const entry = { vector: VECTOR, model: "m", metadata: {}, words };
-    const memory = sampleMemory({
-      id,
-      sealedIndex: await this.#vault.sealIndex(ALICE, entry),
-    });
-    const { bytes } = this.#vault.seal(ALICE, {
-      ...{ id, namespace: memory.namespace, text: "a text", createdAtMs: 0 },
-      ...{ agentId: "ab", importance: 0.5, metadata: {} },
-    });
-    this.#blobs.outcomes.set(memory.blobId, { kind: "ok", bytes });
-    return { ...memory, ...entry };
-  }
-
-  async remove(id: string): Promise<void> {
-    await this.store.commit([{ kind: "remove_memory", owner: ALICE, id }]);
-  }
-
-  async found(
-    index: OwnerIndex,
-    { text }: { readonly text?: string } = {},
-  ): Promise<readonly string[]> {
-    const hits = await index.search({
-      ...{ owner: ALICE, namespace: "default", limit: 9_999 },
-      vector: text === undefined ? VECTOR : undefined,
-      fused: text === undefined
-        ? undefined
-        : { text, explain: false, vectorWeight: 0 },
-    }, { pausing: NEVER_PAUSING });
-    return hits.map(({ id }) => id).sort();
-  }
-
-  /** Waits for what indexes do in the background. */
-  async settle(): Promise<void> {
-    for (let turn = 0; turn < 100; turn++) {
-      await new Promise((resolve) => setTimeout(resolve, 0));
-    }
-  }
-
-  async stop(): Promise<void> {
-    for (const index of this.#indexes) await index.stop();
-  }
 }

@@ -4,14 +4,8 @@
  * for, once for all who ask meanwhile, and are evicted when others need the
  * room.
  *
- * After a start, memories are read in the background as far as there is room,
- * so that few recalls wait for it.
- *
- * Where other instances share the store, each search first asks the store for
- * the number of the owner's last change. When that is newer than what the index
- * has, the changes are followed, one search for all. Changes come to the index
- * by the store's feed alone then, in their order: what this instance writes is
- * told to it before or after what others have made of the same memory.
+ * Where other instances share the store, the index of each owner follows its
+ * changes, and changes of this instance come to it by the store's feed alone.
  *
  * @module
  */
@@ -19,40 +13,35 @@
 import type { Clock } from "../../shared/clock.ts";
 import type { FairTurns } from "../../shared/fair_turns.ts";
 import type { Logger } from "../../shared/logger.ts";
-import { Periodic } from "../../shared/periodic.ts";
 import { describeError } from "../../shared/settled.ts";
 import type { Pausing } from "../../shared/slices.ts";
 import {
   finishInSlices,
   ownTurn,
-  steadyMs,
   type Steps,
 } from "../concurrency/bounded_work.ts";
 import { Semaphore } from "../concurrency/semaphore.ts";
-import {
-  type MemoryOwner,
-  type RelayerStore,
-  storedOwners,
-} from "../store/store.ts";
+import type { RelayerStore } from "../store/store.ts";
 import type {
   IndexedMemory,
   IndexHit,
   IndexQuery,
   WantedVectors,
 } from "./memory_index.ts";
+import { isWhole, type LoadCounts, warnOfLeftOut } from "./load_counts.ts";
 import {
-  addCounts,
-  isWhole,
-  type LoadCounts,
-  NO_COUNTS,
-  warnOfLeftOut,
-} from "./load_counts.ts";
-import { followOwner, type FollowParts } from "./owner_follow.ts";
+  type FollowerParts,
+  type Look,
+  lookAt,
+  OwnerFollower,
+  type SharedStore,
+} from "./owner_follower.ts";
 import {
   OwnerLoad,
   type OwnerLoadParts,
   type SnapshotParts,
 } from "./owner_load.ts";
+import { type PreloadCounts, preloadOwners } from "./owner_preload.ts";
 import type { OwnerSnapshots } from "./snapshot/owner_snapshots.ts";
 import {
   type SharedIndex,
@@ -74,9 +63,7 @@ interface OwnerIndexOptions extends Pick<OwnerLoadParts, "vault" | "pageRows"> {
    *
    * @default this instance has the store for itself, and nothing is asked
    */
-  readonly shared?:
-    | (Pick<RelayerStore, "head"> & FollowParts["shared"])
-    | undefined;
+  readonly shared?: SharedStore | undefined;
   /**
    * Snapshots of owners' indexes, and the store that has the changes since.
    *
@@ -121,17 +108,6 @@ interface OwnerIndexOptions extends Pick<OwnerLoadParts, "vault" | "pageRows"> {
   readonly logger: Logger;
 }
 
-/** What a search has to find of a shared store. */
-export interface Look {
-  /**
-   * The number of the owner's last change. The search finds all memories that
-   * were stored by then, by any instance, and none that was removed.
-   */
-  readonly head: Promise<number>;
-  /** A lower head is that of another database, as of one that was restored. */
-  readonly least: number;
-}
-
 /** Options of {@linkcode OwnerIndex.search}. */
 export interface SearchOptions extends VectorSearchOptions {
   /**
@@ -158,22 +134,8 @@ interface OwnerState {
   onIdle: (() => void) | undefined;
   /** The index is emptied and read again; no search begins before the end. */
   anew: Promise<void> | undefined;
-  /** The number of a shared store up to which the index has all changes. */
-  change: number;
-  /** Changes are followed, or all is read again; searches wait for the end. */
-  turn: Promise<void> | undefined;
-  /** Memories of which this instance has more than the store. */
-  readonly again: Set<string>;
-  /** What this instance has changed since changes were followed last. */
-  written: number;
-}
-
-/** What the preload has read. */
-interface PreloadCounts extends LoadCounts {
-  /** Owners whose memories were read. */
-  readonly owners: number;
-  /** Owners that there was no room for; they are read when they recall. */
-  readonly later: number;
+  /** Follows the changes of a shared store; undefined where it is not shared. */
+  readonly follower: OwnerFollower | undefined;
 }
 
 /** Bytes that an owner takes beside the memories. */
@@ -182,12 +144,6 @@ const OWNER_BYTES = 1_024;
 const FIRST_MEMORY_BYTES = 4_096;
 /** Owners that are read at the same time. */
 const PARALLEL_LOADS = 4;
-const PROGRESS_EVERY_MS = 5_000;
-/**
- * Changes of this instance after which the feed is followed without a
- * search, so that the next search has little to follow.
- */
-const MAX_WRITTEN = 64;
 
 /**
  * Finds memories of owners, whether they are in memory or have to be read
@@ -202,7 +158,7 @@ export class OwnerIndex {
   /** Owners in the order in which they were last asked for, the latest last. */
   readonly #owners = new Map<string, OwnerState>();
   readonly #clearing = new Set<Promise<void>>();
-  readonly #written = new WrittenLately();
+  readonly #followers: FollowerParts | undefined;
   #latest: string | undefined;
   #evictions = 0;
   #isPreloadEnded = false;
@@ -223,6 +179,15 @@ export class OwnerIndex {
       index: this.#vectors,
       pausingFor: (owner) => this.#turnFor(owner),
     });
+    this.#followers = shared && {
+      ...{ ...options, shared, written: new WrittenLately() },
+      index: this.#followedIndex,
+      hasSnapshots: snapshots !== undefined,
+      pausingFor: (owner) => this.#turnFor(owner),
+      signal: this.#ending.signal,
+      readAnew: (owner) => this.#loadAnew(owner),
+      onFollowed: (owner, counts) => this.#followed(owner, counts),
+    };
   }
 
   /** How many memories are in memory. */
@@ -248,10 +213,8 @@ export class OwnerIndex {
   look(owner: string): Look | undefined {
     const { shared } = this.#options;
     if (shared === undefined) return undefined;
-    const head = shared.head(owner);
-    // A search with it learns of the failure.
-    head.catch(() => {});
-    return { head, least: this.#owners.get(owner)?.change ?? 0 };
+    const { follower } = this.#owners.get(owner) ?? {};
+    return follower?.look() ?? lookAt(owner, { shared, least: 0 });
   }
 
   /**
@@ -270,7 +233,7 @@ export class OwnerIndex {
     state.users++;
     try {
       if (state.load !== undefined) await state.loading;
-      if (look !== undefined) await this.#catchUp(owner, state, look);
+      if (look !== undefined) await state.follower?.catchUp(look);
       options.signal?.throwIfAborted();
       return await this.#searchNow(query, state, options);
     } finally {
@@ -286,15 +249,9 @@ export class OwnerIndex {
    * @throws {RangeError} as {@linkcode VectorIndex.add} does
    */
   add(memory: IndexedMemory): void {
-    const { owner, id } = memory;
-    const state = this.#owners.get(owner);
+    const state = this.#owners.get(memory.owner);
     if (state === undefined) return;
-    if (this.#options.shared !== undefined) {
-      this.#written.note(memory);
-      // The feed does not name a memory that gained what the store never has.
-      if (this.#vectors.holds(owner, id)) state.again.add(id);
-      return this.#wrote(owner, state);
-    }
+    if (this.#followers !== undefined) return this.#wrote(state, memory);
     state.load?.noteMemory(memory.id);
     this.#saver?.changed(memory.owner, { isRemoval: false });
     try {
@@ -314,7 +271,7 @@ export class OwnerIndex {
    */
   remove(owner: string, id: string): void {
     const state = this.#owners.get(owner);
-    if (this.#options.shared !== undefined) return this.#wrote(owner, state);
+    if (this.#followers !== undefined) return this.#wrote(state);
     state?.load?.noteMemory(id);
     this.#saver?.changed(owner, { isRemoval: true });
     this.#vectors.remove(owner, id);
@@ -323,7 +280,7 @@ export class OwnerIndex {
   /** Removes all memories of a namespace that was deleted from the store. */
   removeNamespace(owner: string, namespace: string): void {
     const state = this.#owners.get(owner);
-    if (this.#options.shared !== undefined) return this.#wrote(owner, state);
+    if (this.#followers !== undefined) return this.#wrote(state);
     state?.load?.noteNamespace(namespace);
     this.#saver?.changed(owner, { isRemoval: true });
     this.#clearLater(owner, this.#vectors.dropNamespace(owner, namespace));
@@ -346,39 +303,18 @@ export class OwnerIndex {
    * @throws what the store throws
    */
   async preload(): Promise<PreloadCounts | undefined> {
-    const { logger, clock, store, wanted } = this.#options;
-    const startedMs = steadyMs(clock);
-    let counts: PreloadCounts = { ...NO_COUNTS, owners: 0, later: 0 };
-    const progress = new Periodic({
-      clock,
-      intervalMs: PROGRESS_EVERY_MS,
-      run: () => {
-        const { owners, later } = counts;
-        const memories = this.size;
-        logger.info("Loading the index", { memories, owners, later });
-      },
-      onError: (error) =>
-        logger.warn("Cannot report the progress of the index", {
-          error: describeError(error),
-        }),
-    });
-    progress.start();
     try {
-      for await (const owner of storedOwners(store)) {
-        if (this.#isPreloadEnded) return undefined;
-        counts = await this.#preloadOne(owner, counts);
-      }
+      return await preloadOwners({
+        ...this.#options,
+        size: () => this.size,
+        read: (owner, memories) => this.#preload(owner, memories),
+        isEnded: () => this.#isPreloadEnded,
+      });
     } catch (error) {
       if (this.#ending.signal.aborted) return undefined;
       // A failure usually affects many owners: a damaged file, say.
       throw error;
-    } finally {
-      await progress.stop();
     }
-    const tookMs = Math.round(steadyMs(clock) - startedMs);
-    logger.info("Loaded the index", { ...counts, tookMs });
-    warnOfLeftOut(counts, { logger, wanted });
-    return counts;
   }
 
   /**
@@ -402,28 +338,22 @@ export class OwnerIndex {
     await this.#saver?.stop();
     this.#ending.abort(new Error("Cannot search: the index has stopped"));
     const loads = [...this.#owners.values()]
-      .flatMap(({ loading, turn }) => [loading, turn]);
+      .flatMap(({ loading, follower }) => [loading, follower?.idle()]);
     await Promise.allSettled([...loads, ...this.#clearing]);
   }
 
-  async #preloadOne(
-    { owner, memories }: MemoryOwner,
-    counts: PreloadCounts,
-  ): Promise<PreloadCounts> {
-    if (this.#owners.has(owner)) return counts;
+  /** Reads an owner before a search asks for it, if there is room. */
+  #preload(
+    owner: string,
+    memories: number,
+  ): Promise<LoadCounts> | "later" | undefined {
+    if (this.#owners.has(owner)) return undefined;
     const usual = this.size === 0
       ? FIRST_MEMORY_BYTES
       : this.#vectors.bytes / this.size;
     const wantedBytes = OWNER_BYTES + memories * usual;
-    if (this.bytes + wantedBytes > this.#options.maxBytes) {
-      return { ...counts, later: counts.later + 1 };
-    }
-    const read = await this.#begin(owner, { isAsked: false }).loading;
-    return {
-      ...addCounts(counts, read),
-      owners: counts.owners + 1,
-      later: counts.later,
-    };
+    if (this.bytes + wantedBytes > this.#options.maxBytes) return "later";
+    return this.#begin(owner, { isAsked: false }).loading;
   }
 
   /**
@@ -449,7 +379,7 @@ export class OwnerIndex {
       load,
       loading: this.#run(owner, load),
       ...{ users: 0, searching: 0, onIdle: undefined, anew: undefined },
-      ...{ change: 0, turn: undefined, again: new Set(), written: 0 },
+      follower: this.#followers && new OwnerFollower(owner, this.#followers),
     };
     this.#owners.set(owner, state);
     state.loading.then(
@@ -478,7 +408,7 @@ export class OwnerIndex {
     },
   ): void {
     state.load = undefined;
-    state.change = load.change;
+    state.follower?.begin(load.change);
     if (isWhole(counts)) this.#saver?.loaded(owner, load.unsaved);
     const { logger, wanted, onRead } = this.#options;
     const { loaded, otherEmbedder, due } = counts;
@@ -500,64 +430,33 @@ export class OwnerIndex {
     }
   }
 
-  /** Notes that this instance has changed what the feed will tell of. */
-  #wrote(owner: string, state: OwnerState | undefined): void {
-    if (state === undefined || ++state.written < MAX_WRITTEN) return;
-    state.written = 0;
-    const look = this.look(owner);
-    if (look === undefined) return;
-    state.users++;
-    this.#catchUp(owner, state, look).catch((error) => {
+  /** Tells the follower what this instance has written. */
+  #wrote(state: OwnerState | undefined, memory?: IndexedMemory): void {
+    const { follower } = state ?? {};
+    if (state === undefined || follower === undefined) return;
+    if (!follower.wrote(memory)) return;
+    this.#catchUp(state, follower).catch((error) => {
       if (this.#ending.signal.aborted) return;
       this.#options.logger.warn(
         "Cannot follow the changes of an owner; the next search tries again",
-        { owner, error: describeError(error) },
+        { owner: follower.owner, error: describeError(error) },
       );
-    }).finally(() => {
+    }).finally(() => this.#makeRoom());
+  }
+
+  /** Follows an owner's changes while the owner is not evicted. */
+  async #catchUp(state: OwnerState, follower: OwnerFollower): Promise<void> {
+    state.users++;
+    try {
+      const look = follower.look();
+      if (state.load !== undefined) await state.loading;
+      await follower.catchUp(look);
+    } finally {
       state.users--;
-      this.#makeRoom();
-    });
+    }
   }
 
-  /** Waits until the index has what the owner's last change has led to. */
-  async #catchUp(
-    owner: string,
-    ...[state, look]: [OwnerState, Look]
-  ): Promise<void> {
-    const head = await look.head;
-    if (state.load !== undefined) await state.loading;
-    while (state.turn !== undefined) await state.turn;
-    const isOther = head < look.least;
-    if (!isOther && head <= state.change && state.again.size === 0) return;
-    state.turn =
-      (isOther
-        ? this.#loadAnew(owner, state)
-        : this.#follow(owner, state, head))
-        .finally(() => state.turn = undefined);
-    await state.turn;
-  }
-
-  async #follow(
-    owner: string,
-    ...[state, head]: [OwnerState, number]
-  ): Promise<void> {
-    const { shared } = this.#options;
-    if (shared === undefined) return;
-    const again = [...state.again];
-    state.written = 0;
-    const { signal } = this.#ending;
-    const followed = await followOwner(owner, {
-      ...{ ...this.#options, shared, written: this.#written },
-      index: this.#followedIndex,
-      hasSnapshots: this.#options.snapshots !== undefined,
-    }, {
-      ...{ pausing: await this.#turnFor(owner), signal, head, again },
-      change: state.change,
-      onPassed: (change) => state.change = change,
-    });
-    if (followed.kind === "far") return await this.#loadAnew(owner, state);
-    for (const id of again) state.again.delete(id);
-    const { counts } = followed;
+  #followed(owner: string, counts: LoadCounts): void {
     if (isWhole(counts)) return;
     // The index lacks memories now, so it must not become a snapshot.
     this.#saver?.gone(owner);
@@ -568,9 +467,10 @@ export class OwnerIndex {
   }
 
   /** The index as following changes it: snapshots learn of it. */
-  get #followedIndex(): FollowParts["index"] {
+  get #followedIndex(): FollowerParts["index"] {
     const index = this.#vectors;
     return {
+      holds: (owner, id) => index.holds(owner, id),
       add: (memory) => {
         this.#saver?.changed(memory.owner, { isRemoval: false });
         index.add(memory);
@@ -585,7 +485,9 @@ export class OwnerIndex {
   }
 
   /** Reads all memories of an owner in place of those that the index has. */
-  #loadAnew(owner: string, state: OwnerState): Promise<void> {
+  #loadAnew(owner: string): Promise<void> {
+    const state = this.#owners.get(owner);
+    if (state === undefined) return Promise.resolve();
     state.anew = this.#replace(owner, state)
       .finally(() => state.anew = undefined);
     return state.anew;
@@ -598,12 +500,10 @@ export class OwnerIndex {
       state.onIdle = undefined;
     }
     this.#saver?.gone(owner);
-    const again = [...state.again];
     this.#clearLater(owner, this.#vectors.removeOwner(owner));
     const loading = this.#run(owner, load);
     try {
       const counts = await loading;
-      for (const id of again) state.again.delete(id);
       this.#loaded(owner, { state, load, counts, isAsked: true });
     } catch (error) {
       // Searches with this state must fail: the index lacks memories.
@@ -620,18 +520,13 @@ export class OwnerIndex {
   async #findShared(owner: string): Promise<SharedIndex | undefined> {
     const { shared } = this.#options;
     const state = this.#owners.get(owner);
-    const look = this.look(owner);
-    if (shared === undefined || look === undefined) return undefined;
-    if (state === undefined) return undefined;
-    state.users++;
-    try {
-      await this.#catchUp(owner, state, look);
-      const { change } = state;
-      const snapshot = await shared.snapshot(owner);
-      return { change, savedChange: snapshot?.change };
-    } finally {
-      state.users--;
-    }
+    const { follower } = state ?? {};
+    if (shared === undefined || state === undefined) return undefined;
+    if (follower === undefined) return undefined;
+    await this.#catchUp(state, follower);
+    const { change } = follower;
+    const snapshot = await shared.snapshot(owner);
+    return { change, savedChange: snapshot?.change };
   }
 
   async #run(owner: string, load: OwnerLoad): Promise<LoadCounts> {
@@ -654,8 +549,8 @@ export class OwnerIndex {
   #makeRoom(): void {
     const { maxBytes } = this.#options;
     if (this.bytes <= maxBytes) return;
-    for (const [owner, { load, users, turn }] of this.#owners) {
-      if (load !== undefined || users > 0 || turn !== undefined) continue;
+    for (const [owner, { load, users, follower }] of this.#owners) {
+      if (load !== undefined || users > 0 || follower?.isBusy) continue;
       // The owner who was asked for last is likely to be asked for again soon.
       if (owner === this.#latest) continue;
       this.#evictions++;

@@ -1,12 +1,13 @@
 /**
- * Renews those entries of one owner that are due: page by page and batch by
- * batch, no faster than the limit, waiting for the embedder as long as it
- * takes.
+ * Renews those entries of one owner that are due, page by page and batch by
+ * batch. It is no faster than the limit, and waits for the embedder as long as
+ * it takes.
  *
  * @module
  */
 
-import type { Clock } from "../../shared/clock.ts";
+import { type Clock, steadyClock } from "../../shared/clock.ts";
+import { pause } from "../../shared/periodic.ts";
 import type { Pausing } from "../../shared/slices.ts";
 import { splitBatches, steadyMs } from "../concurrency/bounded_work.ts";
 import type { MemoryRow } from "../store/rows.ts";
@@ -34,13 +35,13 @@ export interface OwnerRenewalParts extends RenewalParts {
 }
 
 /** Gets the progress of a renewal. */
-interface RenewalListener {
+export interface RenewalListener {
   /** So many memories were looked at. */
   checked(memories: number): void;
   /** So many entries were made again. */
   renewed(entries: number): void;
   /** An entry can never be made again. */
-  failed(id: string, reason: string): void;
+  failed(reason: string): void;
   /** So many entries wait for the embedder. */
   waiting(entries: number): void;
 }
@@ -61,16 +62,14 @@ interface RenewOwnerOptions extends OwnerRenewalParts {
   readonly before: LeftEntries | undefined;
   /** The id after which the first pass goes on; undefined when it begins. */
   readonly fromId: string | undefined;
-  /** Tells which entries can never be renewed. */
-  readonly isFailed: (id: string) => boolean;
+  /** Ids of entries that can never be renewed; those that are found are added. */
+  readonly failed: Set<string>;
   /** Hears what is done. */
   readonly listener: RenewalListener;
   /** Gives others their turn. */
   readonly pausing: Pausing;
   /** Ends it early. */
   readonly signal: AbortSignal;
-  /** Lets time pass; throws the signal's reason when that comes first. */
-  readonly rest: (ms: number) => Promise<void>;
 }
 
 /** How far a pass over an owner's memories has come. */
@@ -166,7 +165,7 @@ async function renewBatch(
   & { readonly later: number }
   & Pick<RenewalOutcome, "locked">
 > {
-  const { clock, perSecond, listener, rest } = options;
+  const { clock, perSecond, listener } = options;
   let later = 0;
   let queue = options.batch;
   let size = queue.length;
@@ -177,7 +176,10 @@ async function renewBatch(
     const outcome = await renewEntries(owner, { ...options, due });
     const { waiting, locked, retryAfterMs = 0 } = outcome;
     listener.renewed(outcome.renewed);
-    for (const [id, reason] of outcome.failed) listener.failed(id, reason);
+    for (const [id, reason] of outcome.failed) {
+      options.failed.add(id);
+      listener.failed(reason);
+    }
     later += outcome.later.length;
     queue = [...waiting, ...queue.slice(size)];
     listener.waiting(waiting.length === 0 ? 0 : queue.length);
@@ -185,7 +187,7 @@ async function renewBatch(
       waitMs = FIRST_WAIT_MS;
       const tookMs = steadyMs(clock) - startedMs;
       const paceMs = 1_000 * due.length / perSecond - tookMs;
-      if (paceMs > 0) await rest(paceMs);
+      if (paceMs > 0) await rest(paceMs, options);
     }
     if (queue.length === 0 || locked !== undefined) {
       return { later: later + queue.length, locked };
@@ -198,11 +200,20 @@ async function renewBatch(
       if (queue.length === 0) return { later, locked };
       continue;
     }
-    await rest(Math.min(MAX_WAIT_MS, Math.max(retryAfterMs, waitMs)));
+    await rest(Math.min(MAX_WAIT_MS, Math.max(retryAfterMs, waitMs)), options);
     waitMs *= 2;
     // Fewer texts may be done in time where many are not.
     size = Math.ceil(size / 2);
   }
+}
+
+/** Lets time pass; throws the signal's reason when that comes first. */
+async function rest(
+  ms: number,
+  { clock, signal }: Pick<RenewOwnerOptions, "clock" | "signal">,
+): Promise<void> {
+  await pause(ms, { clock: steadyClock(clock), signal });
+  signal.throwIfAborted();
 }
 
 async function* duePages(
@@ -239,7 +250,7 @@ async function* duePages(
 
 async function findDue(
   rows: readonly MemoryRow[],
-  { vault, embedder, index, isFailed, room }: RenewOwnerOptions & {
+  { vault, embedder, index, failed, room }: RenewOwnerOptions & {
     readonly room: readonly Float32Array<ArrayBuffer>[];
   },
 ): Promise<readonly DueEntry[]> {
@@ -251,7 +262,7 @@ async function findDue(
   return rows.flatMap((row, at) => {
     const entry = opened[at];
     // Entries that do not open are logged when the owner's index is loaded.
-    if (entry?.kind !== "ok" || isFailed(row.id)) return [];
+    if (entry?.kind !== "ok" || failed.has(row.id)) return [];
     const { width, model } = embedder;
     const areWordsWanted = vault.keepsWords || index !== undefined;
     const wanted = { width, model, areWordsWanted };

@@ -1,7 +1,7 @@
 /**
  * Tells which entries of the index are due to be renewed, since an earlier
- * program or another embedder has made them, and makes them again of the
- * memory's text, which is opened for that.
+ * program or another embedder has made them. It opens the memory's text and
+ * makes them again.
  *
  * @module
  */

@@ -15,7 +15,8 @@ import type { Embedder } from "../embed/embedder.ts";
 import { vectorTextSteps } from "../embed/words.ts";
 import { type MemoryWords, memoryWordsSteps } from "./ranking/memory_words.ts";
 import type { MemoryRow, NewMemory } from "../store/rows.ts";
-import type { Change, RelayerStore } from "../store/store.ts";
+import type { Change } from "../store/changes.ts";
+import type { RelayerStore } from "../store/store.ts";
 import { isOwnerKeyFailure, type OwnerKeyFailure } from "../vault/vault.ts";
 import {
   type LostMemory,
@@ -31,9 +32,9 @@ const PAGE = 500;
 
 /**
  * Which memories of an owner are superseded, and by which. A blob says which
- * memory its own supersedes, but not which later one supersedes its own: that
- * is known from the catalogue, from the row of the earlier memory where it is
- * left, and from the later memory.
+ * memory its own supersedes, but not which later one supersedes its own. The
+ * catalogue, the later memory and, where it is left, the row of the earlier
+ * memory tell that.
  */
 export class SupersededMemories {
   /**
@@ -317,9 +318,9 @@ async function write(
 }
 
 /**
- * Removes rows of memories that were deleted while they were restored: deleting
- * a memory destroys its key, and takes one that its client sealed from the
- * catalogue.
+ * Removes rows of memories that were deleted while they were restored. A
+ * deletion destroys the memory's key, and takes a memory that its client sealed
+ * from the catalogue.
  */
 async function removeDeleted(
   memories: readonly Embedded[],

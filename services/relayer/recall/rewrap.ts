@@ -12,8 +12,8 @@ import type { BlobCatalog, BlobStore } from "../blobs/blob_store.ts";
 import { pooled } from "../concurrency/bounded_work.ts";
 import type { MemoryRow } from "../store/rows.ts";
 import type { RelayerStore } from "../store/store.ts";
-import { readOwnerKeyBlob } from "../vault/envelope.ts";
-import type { LocalVault } from "../vault/local_vault.ts";
+import type { DataKeys } from "../vault/data_keys.ts";
+import { readOwnerKeyBlob } from "../vault/owner_key_blob.ts";
 import type { RelayerVault } from "../vault/vault.ts";
 
 /** What re-wrapping needs of the relayer. */
@@ -32,8 +32,8 @@ export interface RewrapParts {
     RelayerVault,
     "protect" | "memorySecret" | "openIndex" | "sealIndex"
   >;
-  /** The local vault, which has sealed the memories. */
-  readonly local: Pick<LocalVault, "retireKey">;
+  /** The keys of the local vault, which has sealed the memories. */
+  readonly dataKeys: Pick<DataKeys, "retire">;
   /** Hears of memories that cannot be moved. */
   readonly logger: Logger;
 }
@@ -98,7 +98,7 @@ async function rewrap(row: MemoryRow, parts: RewrapParts): Promise<Outcome> {
     if (blob.kind !== "ok") return fail(parts, row, `its blob is ${blob.kind}`);
     if (readOwnerKeyBlob(blob.bytes) !== undefined) {
       // The last run may have ended before it retired the local key.
-      await parts.local.retireKey(owner, keyId);
+      await parts.dataKeys.retire(owner, keyId);
       return "kept";
     }
     const bytes = await parts.vault.protect(owner, blob.bytes);
@@ -118,7 +118,7 @@ async function move(
   { owner, id, blobId: fromBlobId, sealedIndex }: MemoryRow,
   parts: RewrapParts & { readonly keyId: string; readonly bytes: Uint8Array },
 ): Promise<void> {
-  const { store, blobs, catalog, vault, local, keyId, bytes } = parts;
+  const { store, blobs, catalog, vault, dataKeys, keyId, bytes } = parts;
   const blobId = await blobs.put(bytes);
   const sizeBytes = bytes.length;
   const memorySecret = await vault.memorySecret(owner, keyId);
@@ -142,7 +142,7 @@ async function move(
     await blobs.remove(blobId);
     return;
   }
-  await local.retireKey(owner, keyId);
+  await dataKeys.retire(owner, keyId);
   if (await catalog.countHolders(fromBlobId) === 0) {
     await blobs.remove(fromBlobId);
   }

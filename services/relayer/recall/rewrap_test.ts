@@ -96,10 +96,10 @@ async function openWorld(world: ThresholdWorld) {
         ),
     },
     vault: world.vault,
-    local: {
-      retireKey: async (owner, keyId) => {
+    dataKeys: {
+      retire: async (owner, keyId) => {
         await step(() => undefined);
-        await world.localVault.retireKey(owner, keyId);
+        await world.localVault.keys.data.retire(owner, keyId);
       },
     },
     logger,

@@ -38,8 +38,8 @@ const DENSE_STEP = 32;
 
 /**
  * Compiles the inner loop of the search over a memory of the caller's, as a
- * WebAssembly module that is put together here byte by byte: JavaScript has no
- * SIMD, and the same scan takes seven times as long in it.
+ * WebAssembly module that is put together here byte by byte. JavaScript has no
+ * SIMD, and takes seven times as long for the same scan.
  *
  * The module has two functions of one shape,
  * `(rows, count, query, out, length)`: `rows` is the address of `count`

@@ -27,7 +27,7 @@ serviceTest(["postgres"], {
 Deno.test("RecallService finds what any of three relayers has stored, and nothing that one has removed", async () => {
   let snapshotsRead = 0;
   await eachRound(
-    { rounds: 4, seed: 1 },
+    { rounds: 8, seed: 1 },
     ({ random }) =>
       withStore(async (store) => {
         const world = await actAll([store, store, store], {

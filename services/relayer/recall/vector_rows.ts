@@ -204,8 +204,8 @@ export class Candidates<Entry> {
     this.#list.push({ entry, least, most });
     if (this.#list.length < this.#full) return;
     this.#list = this.#list.filter((one) => one.most >= this.bar);
-    // Many candidates may be as close as the bar and stay: the list is looked
-    // through again only when it has doubled, or the time would grow with the
+    // Many candidates may be as close as the bar and stay. The list is looked
+    // through again only when it has doubled: else the time would grow with the
     // square of their number.
     this.#full = Math.max(FIRST_FULL, 2 * this.#list.length);
   }

@@ -16,6 +16,13 @@ export interface FeedBounds {
   readonly last: number;
   /** The highest number of a tombstone of the owner that is gone. */
   readonly swept: number;
+  /**
+   * Pairs of numbers: a change between the two was lost with a server, and its
+   * number is never given again.
+   *
+   * @default there are none
+   */
+  readonly gaps?: readonly number[];
 }
 
 /** What was read after the position of a query. */
@@ -53,13 +60,17 @@ export function cutFeed(
 }
 
 /**
- * Whether tombstones after a change were swept, or it is of another database.
+ * Whether tombstones after a change were swept, or it is of another database, or
+ * of a server that was lost with it.
  */
 export function isBehind(
   change: number,
-  { first, last, swept }: FeedBounds,
+  { first, last, swept, gaps = [] }: FeedBounds,
 ): boolean {
-  return change < Math.max(first, swept) || change > last;
+  return change < Math.max(first, swept) || change > last ||
+    gaps.some((bound, at) =>
+      at % 2 === 1 && (gaps[at - 1] ?? 0) < change && change < bound
+    );
 }
 
 /** The number of the last change that fits into a page of `limit` changes. */

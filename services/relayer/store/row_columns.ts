@@ -1,12 +1,18 @@
 /**
  * Maps the members of row objects to the columns of tables, which are the same
- * in all engines: each mapping is written once, for reading and for writing.
+ * in all engines. Each mapping is written once, for reading and for writing.
  *
  * @module
  */
 
-import type { JobRow, JobStatus, MemoryRow, Tombstone } from "./rows.ts";
-import type { NamespaceRow, RateWindow } from "./store.ts";
+import type {
+  JobRow,
+  JobStatus,
+  MemoryRow,
+  RateWindow,
+  Tombstone,
+} from "./rows.ts";
+import type { NamespaceRow } from "./store.ts";
 
 /** A value of a column. */
 type ColumnValue = string | number | Uint8Array | null;
@@ -135,6 +141,11 @@ export const STATUSES: readonly JobStatus[] = [
 
 /** The first status number of finished jobs; lower ones are unfinished. */
 export const FIRST_FINISHED = 3;
+
+/** What is true of deleted jobs alone, in SQL: they failed without a payload. */
+export const IS_DELETED = `status = ${
+  STATUSES.indexOf("failed")
+} AND payload_bytes = 0`;
 
 /** A job without its payload, which is in a table of its own. */
 export interface StoredJob

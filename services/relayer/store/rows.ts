@@ -135,3 +135,27 @@ export interface Tombstone {
   /** The number of the change that removed it. */
   readonly change: number;
 }
+
+/** A client's idempotency key, and the request that it was used for. */
+export interface KeyClaim {
+  /** The owner's address. */
+  readonly owner: string;
+  /** The key; each owner has keys of its own. */
+  readonly key: string;
+  /** A keyed digest of the request. */
+  readonly fingerprint: string;
+  /** The ids of the jobs that were made for the request. */
+  readonly jobIds: readonly string[];
+  /** When the key is free again, in milliseconds since the epoch. */
+  readonly expiresAtMs: number;
+}
+
+/** The points of a quota that a key or an account spent within a minute. */
+export interface RateWindow {
+  /** The layer of the rate limit, then the key or account. */
+  readonly name: string;
+  /** The minute, in minutes since the epoch. */
+  readonly minute: number;
+  /** The points that were spent. */
+  readonly points: number;
+}

@@ -1,5 +1,5 @@
 /**
- * Tracks whether this machine's storage accepts writes: a failed write marks it
+ * Tracks whether this machine's storage accepts writes. A failed write marks it
  * as failing, and a later trial write that works marks it as ready again.
  *
  * @module

@@ -11,150 +11,16 @@ import type {
   InstanceStore,
 } from "../../shared/instance_store.ts";
 import type { KeyNotice } from "../vault/key_rows.ts";
+import type { Change, CommitOutcome } from "./changes.ts";
 import type {
   JobRow,
+  KeyClaim,
   MemoryRow,
-  NewJob,
-  NewMemory,
+  RateWindow,
   Tombstone,
 } from "./rows.ts";
 
 export { StoreBusyError } from "../../shared/store_failed.ts";
-
-/** One change of a commit. A commit applies all of its changes, or none. */
-export type Change =
-  /** Adds a job; conflicts when the owner has one of that id. */
-  | { readonly kind: "new_job"; readonly job: NewJob }
-  /**
-   * Stores a client's idempotency key with the jobs that were made for it;
-   * conflicts when the owner has used that key and it has not expired.
-   */
-  | { readonly kind: "claim_key"; readonly claim: KeyClaim }
-  /**
-   * Changes a job; conflicts unless its version is still the expected one. A
-   * job that is put off by `nextAttemptAtMs`, or that is finished, is given back
-   * by the instance that had it.
-   */
-  | {
-    readonly kind: "job";
-    readonly owner: string;
-    readonly id: string;
-    readonly expectedVersion: number;
-    readonly patch: JobPatch;
-  }
-  /**
-   * Adds a row to the index; does nothing when the owner has one of that id.
-   */
-  | { readonly kind: "new_memory"; readonly memory: NewMemory }
-  /** Marks a row as replaced by another; does nothing when it is gone. */
-  | {
-    readonly kind: "supersede";
-    readonly owner: string;
-    readonly id: string;
-    readonly supersededBy: string;
-  }
-  /**
-   * Replaces a row's vector and metadata; does nothing when the row is gone.
-   * The fields that listings show stay as they are, and so does the row's place
-   * in {@linkcode RelayerStore.memoryFeed}: clients have nothing to read again.
-   */
-  | {
-    readonly kind: "reindex";
-    readonly owner: string;
-    readonly id: string;
-    readonly sealedIndex: Uint8Array;
-  }
-  /**
-   * Replaces the blob id of a row; does nothing when the row is gone or no
-   * longer has the blob `fromBlobId`.
-   */
-  | {
-    readonly kind: "move_blob";
-    readonly owner: string;
-    readonly id: string;
-    readonly fromBlobId: string;
-    readonly blobId: string;
-    readonly sizeBytes: number;
-  }
-  /**
-   * Removes a row and leaves a tombstone; does nothing when there is no such
-   * row.
-   */
-  | {
-    readonly kind: "remove_memory";
-    readonly owner: string;
-    readonly id: string;
-  }
-  /**
-   * Removes all rows of a namespace; leaves their tombstones. As a commit's
-   * only change it may be done in several transactions, with other work between
-   * them: a crash leaves the rows of the later ones, and repeating the change
-   * removes those.
-   */
-  | {
-    readonly kind: "remove_namespace";
-    readonly owner: string;
-    readonly namespace: string;
-  }
-  /** Notes that a blob can never be restored. */
-  | {
-    readonly kind: "bad_blob";
-    readonly owner: string;
-    readonly blobId: string;
-  }
-  /**
-   * Stores a nonce, so that it is known after a restart, and to other
-   * instances; conflicts when it is there and has not expired. A store of one
-   * instance may find only one that expires at the same instant: the instance's
-   * memory has the others.
-   */
-  | {
-    readonly kind: "nonce";
-    readonly nonce: string;
-    readonly expiresAtMs: number;
-  }
-  /** Adds points to a rate window, so that they are known after a restart. */
-  | { readonly kind: "rate"; readonly window: RateWindow }
-  /**
-   * Begins a snapshot of an owner's index. It replaces the owner's former
-   * snapshot. An index that lacks a removal or a new vector must not become a
-   * snapshot: the store then begins none, and drops the parts that are written
-   * to it.
-   */
-  | {
-    readonly kind: "begin_snapshot";
-    readonly owner: string;
-    readonly name: string;
-    /**
-     * The number of the last change that the index has.
-     *
-     * @default that of the last change of the owner
-     */
-    readonly change?: number | undefined;
-  }
-  /** Adds a part to a snapshot. */
-  | { readonly kind: "snapshot_part"; readonly part: SnapshotPart }
-  /**
-   * Marks a snapshot as complete with that many parts; 0 parts give it up. Does
-   * nothing when the snapshot was dropped since it was begun: `remove_memory`,
-   * `remove_namespace` and `reindex` drop the owner's snapshot.
-   */
-  | {
-    readonly kind: "end_snapshot";
-    readonly owner: string;
-    readonly name: string;
-    readonly parts: number;
-  };
-
-/** A part of a snapshot. */
-export interface SnapshotPart {
-  /** The snapshot's name, which no other snapshot has. */
-  readonly name: string;
-  /** The part's number, from 0. */
-  readonly part: number;
-  /** The part's content, sealed. */
-  readonly bytes: Uint8Array;
-}
 
 /** A snapshot of an owner's index. */
 export interface IndexSnapshot {
@@ -164,22 +30,6 @@ export interface IndexSnapshot {
   readonly change: number;
   /** How many parts it has. */
   readonly parts: number;
-}
-
-/** The fields of a job that may change. Absent fields stay; null clears one. */
-interface JobPatch {
-  /** The job's status. */
-  readonly status?: JobRow["status"];
-  /** How many attempts have begun. */
-  readonly attempts?: number;
-  /** When the next attempt may begin, in milliseconds since the epoch. */
-  readonly nextAttemptAtMs?: number;
-  /** The id of its blob, once the blob is stored or about to be. */
-  readonly blobId?: string | undefined;
-  /** Why the job failed, in words fit for its owner. */
-  readonly error?: string | null | undefined;
-  /** The blob to be stored; null once it is in the blob store. */
-  readonly payload?: Uint8Array | null | undefined;
 }
 
 /** The name of a job. */
@@ -221,30 +71,6 @@ export type Notice =
   | ({ readonly kind: "job_ended" } & JobName)
   | KeyNotice
   | CommonNotice;
-
-/** A client's idempotency key, and the request that it was used for. */
-export interface KeyClaim {
-  /** The owner's address. */
-  readonly owner: string;
-  /** The key; each owner has keys of its own. */
-  readonly key: string;
-  /** A keyed digest of the request. */
-  readonly fingerprint: string;
-  /** The ids of the jobs that were made for the request. */
-  readonly jobIds: readonly string[];
-  /** When the key is free again, in milliseconds since the epoch. */
-  readonly expiresAtMs: number;
-}
-
-/** The points of a quota that a key or an account spent within a minute. */
-export interface RateWindow {
-  /** The layer of the rate limit, then the key or account. */
-  readonly name: string;
-  /** The minute, in minutes since the epoch. */
-  readonly minute: number;
-  /** The points that were spent. */
-  readonly points: number;
-}
 
 /** A position in a feed of changes. */
 export interface FeedPosition {
@@ -328,14 +154,6 @@ export interface CommitOptions {
   readonly canWait?: boolean | undefined;
 }
 
-/** The outcome of a commit. */
-export type CommitOutcome =
-  | { readonly kind: "ok" }
-  /**
-   * The change at this index conflicts with stored data; nothing was written.
-   */
-  | { readonly kind: "conflict"; readonly change: number };
-
 /**
  * Stores all data of the relayer except blobs and keys, for one instance or for
  * several.
@@ -348,7 +166,7 @@ export interface RelayerStore extends InstanceStore<Notice> {
   /**
    * Applies changes; resolves when they are on disk. Commits of one turn share
    * transactions. Those of one owner are applied, and settle, in the order of
-   * the calls; a commit's owner is that of its first change that has one.
+   * the calls. A commit's owner is that of its first change that has one.
    *
    * @throws {StoreBusyError} when too many commits wait to be written
    */
@@ -388,11 +206,18 @@ export interface RelayerStore extends InstanceStore<Notice> {
     },
   ): Promise<void>;
   /**
-   * When the next attempt of any unfinished job is due, in milliseconds since
-   * the epoch, or its lease ends if that is later; undefined when all jobs are
-   * finished.
+   * When the next attempt of any unfinished job is due, or its lease ends if
+   * that is later, in milliseconds since the epoch. It is undefined when all
+   * jobs are finished.
    */
   nextJobMs(): Promise<number | undefined>;
+  /**
+   * Jobs that were deleted, at most `limit`, and whose `nextAttemptAtMs` is by
+   * now, the earliest first. A deleted job has failed, and has no payload.
+   */
+  deletedJobs(
+    query: { readonly nowMs: number; readonly limit: number },
+  ): Promise<readonly JobRow[]>;
   /**
    * How many jobs of an owner are unfinished, and the bytes of their payloads.
    */
@@ -479,9 +304,9 @@ export interface RelayerStore extends InstanceStore<Notice> {
   /** The bytes of a part of a snapshot; undefined when it is gone. */
   snapshotPart(name: string, part: number): Promise<Uint8Array | undefined>;
   /**
-   * Removes expired rows, at most `limit`: expired nonces, key claims and
-   * windows, finished jobs and tombstones older than the bounds, and parts of
-   * snapshots that were dropped.
+   * Removes at most `limit` rows: nonces, key claims and windows that expired,
+   * finished jobs and tombstones older than the bounds, parts of dropped
+   * snapshots.
    *
    * @returns the number of removed rows
    */

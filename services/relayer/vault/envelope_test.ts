@@ -1,12 +1,8 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { createHash } from "node:crypto";
 import { SeededRandom } from "../../../tests/support/seeded_random.ts";
-import {
-  EnvelopeReader,
-  openEnvelope,
-  readEnvelope,
-  sealEnvelope,
-} from "./envelope.ts";
+import { openEnvelope, sealEnvelope } from "./envelope.ts";
+import { EnvelopeReader, readEnvelope } from "./envelope_head.ts";
 
 type OpenEnvelopeOptions = Parameters<typeof openEnvelope>[2];
 

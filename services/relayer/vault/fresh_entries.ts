@@ -1,6 +1,6 @@
 /**
- * A bounded cache of what was read from rows that others may change: the one
- * place that says for how long a vault goes by what it has read.
+ * A bounded cache of rows that others may change. It alone says for how long a
+ * vault goes by what it has read.
  *
  * @module
  */
@@ -43,8 +43,8 @@ export interface Reading {
 const SWEEPS = 3;
 
 /**
- * Keeps entries by name. An entry that is too old is never given, and it is
- * dropped within a third of that age, so that no key stays in memory.
+ * Keeps entries by name. An entry that is too old is never given. It is dropped
+ * within a third of that age, so that no key stays in memory.
  */
 export class FreshEntries<V> {
   readonly #options: FreshEntriesOptions<V>;

@@ -42,8 +42,8 @@ interface KeyDatabaseOptions {
 export const KEY_MIGRATIONS: readonly Migration[] = [{
   version: 1,
   name: "initial",
-  // Numbered in the order of making, so that keys are only ever added at the end
-  // and pages with keys are never split, which would leave copies behind.
+  // Numbered in the order of making, so that keys are only ever added at the
+  // end. Pages with keys are never split, which would leave copies behind.
   sql: `
 CREATE TABLE roots(
   n INTEGER PRIMARY KEY,

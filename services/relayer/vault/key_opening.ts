@@ -114,8 +114,8 @@ export class DirectKeyOpening implements KeyOpening {
 
   /**
    * Opens a key. User keys are checked only if decrypting with unchecked ones
-   * fails, for a key that decrypts was right: this saves pairings, of which two
-   * are left for a threshold of two.
+   * fails, for a key that decrypts was right. This saves pairings: two are left
+   * for a threshold of two.
    */
   async open(request: OpenKeyRequest): Promise<OpenKeyOutcome> {
     const read = readEncryptedObject(request.encrypted);

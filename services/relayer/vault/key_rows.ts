@@ -90,8 +90,8 @@ export interface KeyRows {
   /** Where the keys are, for messages: `"keys.db"`. */
   readonly place: string;
   /**
-   * For how many milliseconds what was read may be used before it has to be
-   * read again: without end where this process alone changes the rows.
+   * For how many milliseconds rows that were read may be used; without end
+   * where this process alone changes them.
    */
   readonly maxAgeMs: number;
   /** All root keys, the oldest first. */

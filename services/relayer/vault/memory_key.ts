@@ -1,11 +1,12 @@
 /**
  * Derives the keys of memories whose owner's key is with key servers. An
  * owner's key is an X25519 key pair (RFC 7748). Its public half is enough to
- * seal, so that memories can be kept while the owner has no session; only the
+ * seal, so that memories can be kept while the owner has no session. Only the
  * key servers give its private half back. A memory's key is derived from two
- * secrets: one shared by the owner's pair and a pair made for this memory
- * alone, and the memory's own secret, which is on this machine. Destroying the
- * latter destroys the memory, although the owner's key can still be had.
+ * secrets. One is shared by the owner's pair and a pair made for this memory
+ * alone. The other is the memory's own secret, which is on this machine.
+ * Destroying the latter destroys the memory, although the owner's key can still
+ * be had.
  *
  * @module
  */

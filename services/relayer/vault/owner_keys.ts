@@ -1,74 +1,39 @@
 /**
  * Makes, keeps and opens owners' keys that are with key servers. Each owner has
  * a key pair, whose private half is encrypted for a threshold of key servers.
- * The public half is kept here and seals new memories, so that no session is
- * needed for that; getting the private half back takes a session, in which a
- * delegate's signature stands for the owner. An owner gets a new key after a
- * delegate was removed, and after 30 days. An older key is wrapped under the
- * newer one once both are open, so that key servers are asked for one key only.
+ * The public half is kept here and seals new memories without a session. The
+ * private half comes back only with a session, in which a delegate's signature
+ * stands for the owner. An owner gets a new key after a delegate was removed,
+ * and after 30 days. An older key is wrapped under the newer one once both are
+ * open, so that key servers are asked for one key only.
  *
  * @module
  */
 
-import { createHash, hkdfSync } from "node:crypto";
-import { writeApproval } from "../../../sdk/vault/approval.ts";
-import { BcsReader, BcsWriter } from "../../../sdk/vault/bcs.ts";
-import {
-  readEncryptedObject,
-  type SealedData,
-} from "../../../sdk/vault/encrypted_object.ts";
-import { BoundedMap } from "../../shared/bounded_map.ts";
+import { BcsWriter } from "../../../sdk/vault/bcs.ts";
+import { readEncryptedObject } from "../../../sdk/vault/encrypted_object.ts";
 import type { Clock } from "../../shared/clock.ts";
-import type { Logger } from "../../shared/logger.ts";
 import { describeError } from "../../shared/settled.ts";
+import { SharedCalls } from "../concurrency/shared_calls.ts";
+import { FreshEntries } from "./fresh_entries.ts";
 import {
-  KEY_BYTES,
-  openEnvelope,
-  readEnvelope,
-  sealEnvelope,
-} from "./envelope.ts";
-import type { KeyOpening } from "./key_opening.ts";
+  buildIdentity,
+  type DatedKey,
+  datedKey,
+  formatAudience,
+  isIdentityOf,
+  type KeptOwnerKey,
+  ownerKeyId,
+} from "./kept_owner_key.ts";
 import {
   newOwnerKeyPair,
   type OwnerKeyPair,
   toOwnerKeyPair,
 } from "./memory_key.ts";
-import { FreshEntries } from "./fresh_entries.ts";
+import { OpenedOwnerKeys, unwrapOlder } from "./opened_owner_keys.ts";
+import { askKeyServers, type KeyServerParts } from "./owner_key_request.ts";
 import { OwnerSessions } from "./owner_sessions.ts";
 import type { OpenFailure } from "./vault.ts";
-
-/** The account on the ledger by which key servers decide who gets keys. */
-interface OwnerAccount {
-  /** The object id of the account. */
-  readonly accountId: string;
-  /** The version in which it became shared. */
-  readonly initialVersion: bigint;
-  /**
-   * How often access was taken away from a delegate; undefined where the contract does
-   * not count that.
-   */
-  readonly accessCounter: bigint | undefined;
-}
-
-/** The outcome of looking an owner's account up. */
-export type OwnerAccountOutcome =
-  | { readonly kind: "ok"; readonly account: OwnerAccount }
-  | { readonly kind: "missing" }
-  | { readonly kind: "unavailable" };
-
-/** An owner's key as it is stored. */
-export interface KeptOwnerKey {
-  /** The SHA-256 of `encrypted`, in hexadecimal digits. */
-  readonly id: string;
-  /** Its private half, encrypted for the key servers. */
-  readonly encrypted: Uint8Array;
-  /** Its public half, 32 bytes. */
-  readonly publicKey: Uint8Array;
-  /** The id of a newer key, and the private half wrapped under that key. */
-  readonly link?:
-    | { readonly newerId: string; readonly wrapped: Uint8Array }
-    | undefined;
-}
 
 /** The store of owners' keys. */
 interface OwnerKeyStore {
@@ -83,23 +48,15 @@ interface OwnerKeyStore {
 }
 
 /** Options of {@linkcode OwnerKeys}. */
-interface OwnerKeysOptions {
-  /** The package whose function decides who gets keys. */
-  readonly packageId: string;
-  /** Encrypts and opens keys; stopped with {@linkcode OwnerKeys}. */
-  readonly opening: KeyOpening;
+interface OwnerKeysOptions extends KeyServerParts {
   /** Object ids of the key servers that keys are encrypted for. */
   readonly keyServerIds: readonly string[];
   /** How many of these key servers are needed to open a key. */
   readonly threshold: number;
   /** Keeps keys. */
   readonly store: OwnerKeyStore;
-  /** Finds an owner's account. */
-  readonly findAccount: (owner: string) => Promise<OwnerAccountOutcome>;
   /** Tells the time. */
   readonly clock: Clock;
-  /** Logs keys that cannot be opened or stored. */
-  readonly logger: Logger;
   /**
    * Most opened keys, and most sessions, that are kept in memory.
    *
@@ -125,51 +82,27 @@ type OwnerKeyOutcome =
   }
   | { readonly kind: "failed"; readonly why: OpenFailure };
 
-/** An owner's key, with data read from its encrypted private half. */
-interface DatedKey extends KeptOwnerKey {
-  readonly accessCounter: bigint | undefined;
-  readonly madeAtMs: number;
-  /** The package, the key servers and how many of them are needed, as a text. */
-  readonly audience: string;
-}
-
-/** An opened key. */
-interface OpenedKey extends OwnerKeyPair {
-  readonly encrypted: Uint8Array;
-  /** When the key stops counting as open, in milliseconds since the epoch. */
-  readonly endsAtMs: number;
-}
-
 /** How long an owner's key seals new memories before a new one replaces it. */
 const MAX_AGE_MS = 30 * 86_400_000;
 const MAX_OWNERS = 4_096;
-/** How long a key stays open: as long as the longest session. */
-const KEPT_OPEN_MS = 30 * 60_000;
-const OWNER_BYTES = 32;
-const COUNTER_BYTES = 8;
-const NO_SALT = new Uint8Array();
 
 /** Makes, keeps and opens owners' keys. */
 export class OwnerKeys {
   /** The sessions that speak for owners. */
   readonly sessions: OwnerSessions;
   readonly #options: OwnerKeysOptions;
-  readonly #opened: BoundedMap<string, OpenedKey>;
+  readonly #opened: OpenedOwnerKeys;
   /** Stored keys by owner, the newest first. */
   readonly #kept: FreshEntries<readonly DatedKey[]>;
-  /** Work that is under way: concurrent requests for the same key share it. */
-  readonly #making = new Map<string, Promise<OwnerPublicKey>>();
-  readonly #opening = new Map<string, Promise<OpenFailure | undefined>>();
+  readonly #making = new SharedCalls<OwnerPublicKey>();
+  readonly #opening = new SharedCalls<OpenFailure | undefined>();
 
   /** Starts without any opened key. */
   constructor(options: OwnerKeysOptions) {
     this.#options = options;
     const { packageId, clock, maxOwners = MAX_OWNERS } = options;
     this.sessions = new OwnerSessions({ packageId, clock, maxOwners });
-    this.#opened = new BoundedMap({
-      maxEntries: maxOwners,
-      onLeave: ({ secret }) => void secret.fill(0),
-    });
+    this.#opened = new OpenedOwnerKeys(maxOwners, clock);
     this.#kept = new FreshEntries({
       maxEntries: maxOwners,
       maxAgeMs: () => options.store.maxAgeMs,
@@ -187,8 +120,9 @@ export class OwnerKeys {
 
   /**
    * Returns the key that seals an owner's new memories. Makes a new one if the
-   * owner has no key, or if since the newest was made a delegate lost access,
-   * the key servers changed, or too much time passed. No key server is asked.
+   * owner has none. It also does so if a delegate lost access, the key servers
+   * changed or too much time passed since the newest was made. No key server is
+   * asked.
    *
    * @throws {Error} When the owner has no account, or the account cannot be
    * read and the owner has no key.
@@ -212,10 +146,10 @@ export class OwnerKeys {
       newest.audience === this.#audience &&
       !this.#isToBeReplaced(owner, newest)
     ) return newest;
-    return await sharedBy(this.#making, {
-      name: `${owner} ${accessCounter}`,
-      work: () => this.#make(owner, { accessCounter, newest }),
-    });
+    return await this.#making.run(
+      `${owner} ${accessCounter}`,
+      () => this.#make(owner, { accessCounter, newest }),
+    );
   }
 
   get #audience(): string {
@@ -225,15 +159,15 @@ export class OwnerKeys {
 
   /** Opens an owner's encrypted key; asks the key servers unless it is open. */
   async open(owner: string, encrypted: Uint8Array): Promise<OwnerKeyOutcome> {
-    const id = hashBytes(encrypted);
-    const known = this.#copyKeyPair(owner, id);
+    const id = ownerKeyId(encrypted);
+    const known = this.#opened.copy(owner, id);
     if (known !== undefined) return { kind: "ok", id, pair: known };
-    const why = await sharedBy(this.#opening, {
-      name: `${owner} ${id}`,
-      work: () => this.#open(owner, { id, encrypted }),
-    });
+    const why = await this.#opening.run(
+      `${owner} ${id}`,
+      () => this.#open(owner, { id, encrypted }),
+    );
     if (why !== undefined) return failed(why);
-    const pair = this.#copyKeyPair(owner, id);
+    const pair = this.#opened.copy(owner, id);
     // Evicted already: this takes thousands of other owners within one turn.
     return pair === undefined ? failed("unavailable") : {
       kind: "ok",
@@ -249,7 +183,7 @@ export class OwnerKeys {
   async adopt(owner: string, id: string): Promise<void> {
     const kept = await this.#loadKeys(owner);
     if (kept.some((key) => key.id === id)) return;
-    const opened = this.#opened.get(formatName(owner, id));
+    const opened = this.#opened.get(owner, id);
     if (opened === undefined) return;
     const { encrypted, publicKey } = opened;
     await this.#tryPut(owner, { id, encrypted, publicKey });
@@ -260,7 +194,7 @@ export class OwnerKeys {
     const ageMs = this.#options.clock.nowMs() - madeAtMs;
     // A negative age counts as old: a clock that was set back prolongs no key.
     const isYoung = ageMs >= 0 && ageMs < MAX_AGE_MS;
-    return !isYoung && this.#isOpen(owner, id);
+    return !isYoung && this.#opened.get(owner, id) !== undefined;
   }
 
   async #make(
@@ -279,10 +213,10 @@ export class OwnerKeys {
       data: secret,
       aad: new BcsWriter().u64(BigInt(madeAtMs)).toBytes(),
     });
-    const id = hashBytes(encrypted);
+    const id = ownerKeyId(encrypted);
     const key = { id, encrypted, publicKey };
     await this.#put(owner, key);
-    this.#keepOpen(owner, { id, encrypted, secret, publicKey });
+    this.#opened.keep(owner, { id, encrypted, secret, publicKey });
     if (newest !== undefined) await this.#link(owner, newest);
     return key;
   }
@@ -300,11 +234,12 @@ export class OwnerKeys {
       if (newer !== undefined) {
         const outcome = await this.open(owner, newer.encrypted);
         if (outcome.kind === "failed") return outcome.why;
-        const secret = unwrapped(wrapped, { owner, id, newer: outcome.pair });
+        const secret = unwrapOlder(wrapped, { owner, id, newer: outcome.pair });
         outcome.pair.secret.fill(0);
         if (secret !== undefined) {
           const pair = toOwnerKeyPair(secret);
-          return this.#keepOpen(owner, { id, encrypted, ...pair });
+          this.#opened.keep(owner, { id, encrypted, ...pair });
+          return undefined;
         }
       }
     }
@@ -314,65 +249,14 @@ export class OwnerKeys {
     const isOwn = object.packageId === this.#options.packageId &&
       isIdentityOf(owner, object.id);
     if (!isOwn) return "key_gone";
-    const secret = await this.#ask(owner, { encrypted, identity: object.id });
+    const secret = await askKeyServers(owner, {
+      ...this.#options,
+      ...{ encrypted, identity: object.id, sessions: this.sessions },
+    });
     if (typeof secret === "string") return secret;
-    this.#keepOpen(owner, { id, encrypted, ...toOwnerKeyPair(secret) });
+    this.#opened.keep(owner, { id, encrypted, ...toOwnerKeyPair(secret) });
     if (key !== undefined) await this.#link(owner, key);
     return undefined;
-  }
-
-  /**
-   * Opens a key with the key servers; returns its private half, or the failure.
-   */
-  async #ask(
-    owner: string,
-    { encrypted, identity: id }: {
-      readonly encrypted: Uint8Array;
-      readonly identity: Uint8Array;
-    },
-  ): Promise<Uint8Array | OpenFailure> {
-    const { packageId, opening, findAccount, logger } = this.#options;
-    if (this.sessions.of(owner) === undefined) return "session_required";
-    const found = await findAccount(owner);
-    if (found.kind === "unavailable") return "unavailable";
-    if (found.kind === "missing") return "refused";
-    // Read again: a newer session may have come, which overwrites the earlier
-    // one.
-    const entry = this.sessions.of(owner);
-    if (entry === undefined) return "session_required";
-    const { accountId: objectId, initialVersion } = found.account;
-    const name = id.toHex();
-    const outcome = await opening.open({
-      ...{ encrypted, packageId, id },
-      session: entry.session.export(),
-      approval: writeApproval({
-        packageId,
-        account: { objectId, initialVersion },
-        ids: [id],
-      }),
-      userKeys: entry.userKeys.get(name),
-    });
-    switch (outcome.kind) {
-      case "ok": {
-        entry.userKeys.set(name, outcome.userKeys);
-        return outcome.data.length === KEY_BYTES ? outcome.data : "damaged";
-      }
-      case "damaged":
-        logger.warn("Cannot open an owner's key", { reason: outcome.reason });
-        return "damaged";
-      case "refused":
-      case "unavailable":
-        logger.warn(
-          "Cannot open an owner's key: too few key servers return keys",
-          {
-            outcome: outcome.kind,
-            failures: outcome.failures.map(({ objectId, reason }) =>
-              `${objectId}: ${reason}`
-            ).join("; "),
-          },
-        );
-        return outcome.kind === "refused" ? "refused" : "key_servers_away";
-    }
   }
 
   /** Wraps an older key under the newest one, where both are open. */
@@ -380,15 +264,10 @@ export class OwnerKeys {
     const [newest] = await this.#loadKeys(owner);
     if (newest === undefined || newest.id === older.id) return;
     if (older.link?.newerId === newest.id) return;
-    const newer = this.#copyKeyPair(owner, newest.id);
-    const pair = this.#copyKeyPair(owner, older.id);
-    if (newer !== undefined && pair !== undefined) {
-      const wrapped = wrap(pair.secret, { owner, id: older.id, newer });
-      const link = { newerId: newest.id, wrapped };
-      await this.#tryPut(owner, { ...older, link });
-    }
-    newer?.secret.fill(0);
-    pair?.secret.fill(0);
+    const newerId = newest.id;
+    const wrapped = this.#opened.wrap(owner, { id: older.id, newerId });
+    if (wrapped === undefined) return;
+    await this.#tryPut(owner, { ...older, link: { newerId, wrapped } });
   }
 
   /** Stores a key but only logs a failure: the key just saves work later. */
@@ -425,142 +304,8 @@ export class OwnerKeys {
       return keys;
     });
   }
-
-  #keepOpen(
-    owner: string,
-    { id, ...key }: OwnerKeyPair & Pick<KeptOwnerKey, "id" | "encrypted">,
-  ): undefined {
-    const endsAtMs = this.#options.clock.nowMs() + KEPT_OPEN_MS;
-    this.#opened.set(formatName(owner, id), { ...key, endsAtMs });
-  }
-
-  #isOpen(owner: string, id: string): boolean {
-    const name = formatName(owner, id);
-    const known = this.#opened.get(name);
-    if (known === undefined) return false;
-    const leftMs = known.endsAtMs - this.#options.clock.nowMs();
-    if (leftMs > 0 && leftMs <= KEPT_OPEN_MS) return true;
-    this.#opened.delete(name);
-    return false;
-  }
-
-  #copyKeyPair(owner: string, id: string): OwnerKeyPair | undefined {
-    if (!this.#isOpen(owner, id)) return undefined;
-    const known = this.#opened.get(formatName(owner, id));
-    if (known === undefined) return undefined;
-    return { secret: known.secret.slice(), publicKey: known.publicKey };
-  }
-}
-
-/**
- * The identity in the key servers' encoding: owner's address, access counter.
- */
-function buildIdentity(
-  owner: string,
-  accessCounter: bigint | undefined,
-): Uint8Array {
-  const writer = new BcsWriter().address(owner);
-  return (accessCounter === undefined ? writer : writer.u64(accessCounter))
-    .toBytes();
-}
-
-function isIdentityOf(owner: string, id: Uint8Array): boolean {
-  return (id.length === OWNER_BYTES ||
-    id.length === OWNER_BYTES + COUNTER_BYTES) &&
-    new BcsReader(id).address() === owner;
-}
-
-/** Reads a stored key's encrypted half; an empty array if it is malformed. */
-function datedKey(key: KeptOwnerKey): readonly DatedKey[] {
-  const read = readEncryptedObject(key.encrypted);
-  if (read.kind === "invalid") return [];
-  const { id, ciphertext, packageId, services, threshold } = read.object;
-  const keyServerIds = services.map(({ objectId }) => objectId);
-  const audience = formatAudience({ packageId, keyServerIds, threshold });
-  const reader = new BcsReader(id.subarray(OWNER_BYTES));
-  const accessCounter = id.length === OWNER_BYTES ? undefined : reader.u64();
-  const madeAtMs = readMadeAt(ciphertext);
-  return [{ ...key, accessCounter, madeAtMs, audience }];
-}
-
-function formatAudience(
-  { packageId, keyServerIds, threshold }: {
-    readonly packageId: string;
-    readonly keyServerIds: readonly string[];
-    readonly threshold: number;
-  },
-): string {
-  return [packageId, threshold, ...keyServerIds.toSorted()].join(" ");
-}
-
-/**
- * When a key was made according to its additional data; 0 if that is absent.
- */
-function readMadeAt(sealed: SealedData): number {
-  const aad = sealed.kind === "plain" ? undefined : sealed.aad;
-  return aad?.length === COUNTER_BYTES ? Number(new BcsReader(aad).u64()) : 0;
-}
-
-/**
- * Names the wrapped key (`owner`, `id`) and the key that wraps it (`newer`).
- */
-interface Wrapping {
-  readonly owner: string;
-  readonly id: string;
-  readonly newer: OwnerKeyPair;
-}
-
-function wrap(secret: Uint8Array, wrapping: Wrapping): Uint8Array {
-  const { owner, id } = wrapping;
-  const key = wrappingKey(wrapping);
-  const context = ["owner key", owner];
-  const options = { kind: "data_key", keyId: id, key, context } as const;
-  return sealEnvelope(secret, options);
-}
-
-/**
- * Unwraps a key; undefined when the bytes were changed or are another key's.
- */
-function unwrapped(
-  bytes: Uint8Array,
-  wrapping: Wrapping,
-): Uint8Array | undefined {
-  const read = readEnvelope(bytes);
-  if (read.kind !== "ok" || read.head.keyId !== wrapping.id) return undefined;
-  const secret = openEnvelope(bytes, read.head, {
-    key: wrappingKey(wrapping),
-    context: ["owner key", wrapping.owner],
-  });
-  return secret?.length === KEY_BYTES ? secret : undefined;
-}
-
-/** Derives the wrapping key by HKDF-SHA256 (RFC 5869). */
-function wrappingKey({ owner, id, newer }: Wrapping): Uint8Array {
-  const info = `owner key\0${owner}\0${id}`;
-  const key = hkdfSync("sha256", newer.secret, NO_SALT, info, KEY_BYTES);
-  return new Uint8Array(key);
-}
-
-function formatName(owner: string, id: string): string {
-  return `${id} ${owner}`;
-}
-
-function hashBytes(bytes: Uint8Array): string {
-  return createHash("sha256").update(bytes).digest("hex");
 }
 
 function failed(why: OpenFailure): OwnerKeyOutcome {
   return { kind: "failed", why };
-}
-
-/** Runs work of a name once at a time; concurrent callers share its promise. */
-function sharedBy<T>(
-  running: Map<string, Promise<T>>,
-  { name, work }: { readonly name: string; readonly work: () => Promise<T> },
-): Promise<T> {
-  const known = running.get(name);
-  if (known !== undefined) return known;
-  const promise = work().finally(() => running.delete(name));
-  running.set(name, promise);
-  return promise;
 }

@@ -2,13 +2,13 @@
  * Root keys: owners' keys are derived from them, and master keys wrap them.
  *
  * Each master key that ever was the current one has a root key of its own. A
- * new current master key gets a new root key, which seals from then on, and all
- * older root keys are wrapped by the new master key, so that the old master key
- * can be removed after one start.
+ * new current master key gets a new root key, which seals from then on. It also
+ * wraps all older root keys, so that the old master key can be removed after
+ * one start.
  *
  * Several relayers may have the same root keys. One that starts with a new
- * master key makes a root key that the others learn when they meet what it has
- * sealed: they need that master key by then, after their own.
+ * master key makes a root key. The others learn it when they meet an envelope
+ * of it, and by then need that master key, after their own.
  *
  * @module
  */
@@ -16,12 +16,8 @@
 import { hkdfSync, randomBytes } from "node:crypto";
 import { findMasterKey, type MasterKey } from "../../shared/master_keys.ts";
 import { describeError } from "../../shared/settled.ts";
-import {
-  KEY_BYTES,
-  openEnvelope,
-  readEnvelope,
-  sealEnvelope,
-} from "./envelope.ts";
+import { KEY_BYTES, openEnvelope, sealEnvelope } from "./envelope.ts";
+import { readEnvelope } from "./envelope_head.ts";
 import type { KeyRows, WrappedRoot } from "./key_rows.ts";
 
 /** What a derived key is for. */

@@ -1,6 +1,6 @@
 /**
- * Encodes and decodes what is sealed: the content of blobs, which is JSON in
- * UTF-8 with a version number of its own, and index entries, which are binary.
+ * Encodes and decodes the content of blobs and index entries. The former is
+ * JSON in UTF-8 with a version number of its own; the latter are binary.
  *
  * @module
  */
@@ -14,9 +14,9 @@ import {
 import type { BlobContent, IndexEntry, Metadata } from "./vault.ts";
 
 /**
- * Most bytes of an encoded content: a text of 1 MiB fits even if JSON escapes
- * all of it, and with its envelope the blob has at most the 8 MiB that blob
- * stores take.
+ * Most bytes of an encoded content. A text of 1 MiB fits even if JSON escapes
+ * all of it. With its envelope the blob has at most the 8 MiB that blob stores
+ * take.
  */
 const MAX_CONTENT_BYTES = 8 * 1_048_576 - 4_096;
 

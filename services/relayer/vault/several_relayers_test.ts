@@ -103,7 +103,7 @@ test("a key that one relayer destroys is gone on all of them at once", async ({ 
   assert(await one.destroy(ALICE, keyId));
   assertEquals(await one.open(ALICE, bytes), GONE);
   assertEquals(await other.open(ALICE, bytes), GONE);
-  assertEquals(await other.deriveSecret(ALICE, keyId), "key_gone");
+  assertEquals(await other.keys.data.secret(ALICE, keyId), "key_gone");
 });
 
 test("a key that one relayer destroys is gone on all of them within a second, though notices are lost", async ({ start, clock, notices }) => {
@@ -227,13 +227,13 @@ test("retireKey() leaves no other relayer a key that opens the blob", async ({ s
   const [one, other] = [await start([OLD]), await start([OLD])];
   const { bytes, keyId } = await one.seal(ALICE, sampleContent());
   assertEquals((await other.open(ALICE, bytes)).kind, "ok");
-  const secret = await other.deriveSecret(ALICE, keyId);
-  await one.retireKey(ALICE, keyId);
+  const secret = await other.keys.data.secret(ALICE, keyId);
+  await one.keys.data.retire(ALICE, keyId);
   assertEquals((await other.open(ALICE, bytes)).kind, "failed");
-  assertEquals(await other.deriveSecret(ALICE, keyId), secret);
+  assertEquals(await other.keys.data.secret(ALICE, keyId), secret);
   // A second run has nothing to do.
-  await other.retireKey(ALICE, keyId);
-  assertEquals(await one.deriveSecret(ALICE, keyId), secret);
+  await other.keys.data.retire(ALICE, keyId);
+  assertEquals(await one.keys.data.secret(ALICE, keyId), secret);
 });
 
 test("whatever relayers seal, open and destroy at once, what is destroyed opens nowhere and the rest everywhere", async ({ start, clock, notices }) => {

@@ -8,16 +8,18 @@
  * @module
  */
 
+import type { DataKeys } from "./data_keys.ts";
+import { KEY_BYTES } from "./envelope.ts";
+import { readEnvelope } from "./envelope_head.ts";
+import type { LocalVault } from "./local_vault.ts";
+import { openingKeyFor, sealingKeyFor } from "./memory_key.ts";
 import {
-  KEY_BYTES,
   keyIdOfBlob,
-  readEnvelope,
   readOwnerKeyBlob,
   writeOwnerKeyBlob,
-} from "./envelope.ts";
-import { type LocalVault, openBlob, sealBlob } from "./local_vault.ts";
-import { openingKeyFor, sealingKeyFor } from "./memory_key.ts";
+} from "./owner_key_blob.ts";
 import type { OwnerKeys } from "./owner_keys.ts";
+import { openBlob, sealBlob } from "./sealed_blob.ts";
 import { encodeContent } from "./sealed_content.ts";
 import type {
   BlobContent,
@@ -56,6 +58,10 @@ export class ThresholdVault implements RelayerVault {
     this.#ownerKeys = ownerKeys;
   }
 
+  get #dataKeys(): DataKeys {
+    return this.#local.keys.data;
+  }
+
   /** Gets the local vault ready. No key server is asked. */
   async start(): Promise<void> {
     await this.#local.start();
@@ -91,7 +97,7 @@ export class ThresholdVault implements RelayerVault {
     const { keyId } = opened;
     const plaintext = encodeContent(opened.value);
     const ownerKey = await this.#ownerKeys.current(owner);
-    const secret = await this.#local.deriveSecret(owner, keyId);
+    const secret = await this.#dataKeys.secret(owner, keyId);
     // The local key was destroyed in the meantime: no one can open the bytes.
     if (typeof secret === "string") return bytes;
     const { key, ephemeral } = sealingKeyFor(ownerKey.publicKey, {
@@ -112,7 +118,7 @@ export class ThresholdVault implements RelayerVault {
   /** Reads the secret of a blob that is opened soon. */
   async prepare(owner: string, bytes: Uint8Array): Promise<void> {
     const keyId = keyIdOfBlob(bytes);
-    if (keyId !== undefined) await this.#local.prepareKey(owner, keyId);
+    if (keyId !== undefined) await this.#dataKeys.prepare(owner, keyId);
   }
 
   /**
@@ -162,7 +168,7 @@ export class ThresholdVault implements RelayerVault {
       });
       if (opened.kind === "failed") return opened;
       if (told !== undefined) {
-        await this.#local.adoptSecret(owner, keyId, told);
+        await this.#dataKeys.adoptSecret(owner, keyId, told);
       }
       await this.#ownerKeys.adopt(owner, ownerKeyId);
       return opened;
@@ -176,7 +182,7 @@ export class ThresholdVault implements RelayerVault {
     keyId: string,
     { memorySecret: told, isCertain }: OpenOptions,
   ): Promise<Uint8Array | OpenFailure> {
-    const secret = await this.#local.deriveSecret(owner, keyId, { isCertain });
+    const secret = await this.#dataKeys.secret(owner, keyId, { isCertain });
     return secret === "key_gone" && told?.length === KEY_BYTES
       ? told.slice()
       : secret;
@@ -187,7 +193,7 @@ export class ThresholdVault implements RelayerVault {
     owner: string,
     keyId: string,
   ): Promise<Uint8Array | undefined> {
-    const secret = await this.#local.deriveSecret(owner, keyId);
+    const secret = await this.#dataKeys.secret(owner, keyId);
     return typeof secret === "string" ? undefined : secret;
   }
 

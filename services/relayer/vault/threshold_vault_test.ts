@@ -11,7 +11,7 @@ import {
   keyIdOfBlob,
   readOwnerKeyBlob,
   writeOwnerKeyBlob,
-} from "./envelope.ts";
+} from "./owner_key_blob.ts";
 import { sampleContent } from "./testing/open_vault.ts";
 import { ThresholdWorld } from "./testing/threshold_world.ts";
 import type { OpenedBlob, OpenFailure } from "./vault.ts";

@@ -144,7 +144,7 @@ export interface OpenOptions extends CertainOption {
 export interface RelayerVault {
   /**
    * Whether index entries are sealed with their words. Where only key servers
-   * open texts they are not, for words in their order are most of a text: the
+   * open texts they are not, for words in their order are most of a text. The
    * words are then in memory alone, and made from the texts again once those
    * can be opened.
    */
@@ -178,8 +178,8 @@ export interface RelayerVault {
   ): Promise<OpenedBlob>;
   /**
    * The secret that the catalogue keeps of a memory, so that its blob can be
-   * opened after this vault's files were lost; undefined where only these files
-   * open it.
+   * opened after this vault's files were lost. It is undefined where only these
+   * files open it.
    */
   memorySecret(owner: string, keyId: string): Promise<Uint8Array | undefined>;
   /** Seals a row's vector and metadata under the owner's index key. */

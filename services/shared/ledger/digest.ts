@@ -12,15 +12,26 @@ export const DIGEST_BYTES = 32;
 
 /** Digits and letters without those that look alike. */
 const ALPHABET = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
+/**
+ * Digits that fit a number: a division of a bigint gives so many, and costs
+ * about the same for each.
+ */
+const CHUNK_DIGITS = 9;
+const CHUNK = 58n ** BigInt(CHUNK_DIGITS);
 /** The longest text of 32 bytes. */
 const MAX_DIGEST_CHARS = 44;
 
 /** Bytes in base58; each zero byte in front becomes a "1". */
 export function encodeBase58(bytes: Uint8Array): string {
-  let value = 0n;
-  for (const byte of bytes) value = (value << 8n) | BigInt(byte);
   let text = "";
-  for (; value > 0n; value /= 58n) text = ALPHABET[Number(value % 58n)] + text;
+  for (let value = BigInt(`0x0${bytes.toHex()}`); value > 0n; value /= CHUNK) {
+    let digits = Number(value % CHUNK);
+    const isLast = value < CHUNK;
+    for (let at = 0; isLast ? digits > 0 : at < CHUNK_DIGITS; at++) {
+      text = ALPHABET[digits % 58] + text;
+      digits = Math.floor(digits / 58);
+    }
+  }
   const first = bytes.findIndex((byte) => byte !== 0);
   const zeros = first === -1 ? bytes.length : first;
   return "1".repeat(zeros) + text;

@@ -11,7 +11,10 @@ function outcomeOf(
   environment: Readonly<Record<string, string>>,
 ): ConnectionOutcome {
   const settings = readSettings(
-    databaseSettings("tercet", { thirds: "tests", beside: "notifications" }),
+    databaseSettings("tercet", {
+      shares: "for tests",
+      beside: "notifications",
+    }),
     (name) => environment[name],
   );
   assert(settings.kind === "ok");

@@ -44,7 +44,8 @@ export interface DatabaseOptions {
    */
   readonly prepare?: boolean;
   /**
-   * The most connections, of at least 3, beside one for notifications.
+   * The most connections, of at least 3, beside one for notifications and those
+   * that a store opens for what must not keep others waiting.
    *
    * @default {6}
    */
@@ -151,11 +152,10 @@ export class InstanceDatabase<Notice> {
   /**
    * Checks that pools reach a server that takes writes.
    *
-   * @returns what operators should know
-   * @throws {StoreFailedError} when they do not, or a standby is missing
+   * @returns what operators should know, such as that a standby is missing
+   * @throws {StoreFailedError} when they do not
    */
   async check(pools: readonly Pool[]): Promise<string | undefined> {
-    this.replication.demand();
     await Promise.all(
       pools.map((pool) =>
         pool.query(

@@ -3,6 +3,11 @@
  * no lock is held while an instance thinks, so one that is stopped in between
  * holds no other one up.
  *
+ * No commit of it waits for the disk or a standby: an instance has to live
+ * while no standby is there. A beat that a failover loses is followed by another
+ * one; a member that is lost joins again under another id; a duty that is lost
+ * may be done twice, as it may be at any time.
+ *
  * @module
  */
 
@@ -20,6 +25,7 @@ import {
   readIdentity,
   type ServerIdentity,
 } from "./server_watch.ts";
+import { UNAWAITED } from "./pool.ts";
 import type { Runner } from "./session.ts";
 import { StoreFailedError } from "../store_failed.ts";
 
@@ -73,13 +79,13 @@ export class MemberRow {
       const text = JSON.stringify(state);
       const { length } = read.version === 0
         ? await this.#runner.query(
-          "INSERT INTO members(version, state) VALUES(1, $1::text) " +
-            "ON CONFLICT DO NOTHING RETURNING 1",
+          `INSERT INTO members(version, state) SELECT 1, $1::text ` +
+            `WHERE ${UNAWAITED} ON CONFLICT DO NOTHING RETURNING 1`,
           [text],
         )
         : await this.#runner.query(
           "UPDATE members SET version = version + 1, state = $1::text " +
-            "WHERE version = $2::bigint RETURNING 1",
+            `WHERE version = $2::bigint AND ${UNAWAITED} RETURNING 1`,
           [text, read.version],
         );
       if (length === 1) return answer;

@@ -119,6 +119,35 @@ export async function commitToDisk(
   return (await pool.batch([ON_DISK, ...statements])).slice(1);
 }
 
+/**
+ * A condition that holds. The commit of a statement with it waits neither for
+ * the disk nor for a standby, so it never keeps a connection that others read
+ * over. It is for rows whose loss costs work and nothing else. The database's
+ * log is in the order of the commits: what such a row led to survives a crash,
+ * or a failover, together with the row only.
+ */
+export const UNAWAITED =
+  "(SELECT set_config('synchronous_commit', 'off', true)) = 'off'";
+
+/**
+ * One pool of two: statements by themselves have connections to read over, which
+ * a commit that waits for a standby cannot keep. Transactions and batches
+ * have others, so whatever writes is one of these.
+ *
+ * @returns a pool that leaves both open when it is closed
+ */
+export function dividedPool(
+  reading: Pick<Pool, "query">,
+  writing: Pick<Pool, "transaction" | "batch">,
+): Pool {
+  return {
+    query: (...of) => reading.query(...of),
+    transaction: (...of) => writing.transaction(...of),
+    batch: (...of) => writing.batch(...of),
+    close: () => Promise.resolve(),
+  };
+}
+
 /** Something that waits for a connection. */
 interface Job {
   /** Whether the connection is for it alone. */

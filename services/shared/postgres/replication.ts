@@ -1,7 +1,8 @@
 /**
  * Tells whether a commit is on a second server before it is answered. A service
  * that has promised so refuses to write without such a standby: the server
- * would let commits wait for ever, or not wait at all, as it is set up.
+ * would let commits wait for ever, or not wait at all, as it is set up. Any
+ * other service refuses when they have waited for long.
  *
  * @module
  */
@@ -57,20 +58,24 @@ interface ReplicationWatchOptions {
 }
 
 /** How often the server is asked, in milliseconds. */
-const EVERY_MS = { required: 1_000, noted: 15_000 };
+const EVERY_MS = 1_000;
+/** In how many looks a standby is missing until writes that may wait do not. */
+const MISSED = 10;
 
 /** Asks the server again and again. */
 export class ReplicationWatch {
   readonly #options: ReplicationWatchOptions;
   readonly #asking: Periodic;
   #found: Replication = { kind: "unknown", reason: "it was not asked yet" };
+  /** How many looks in turn found that a standby is missing. */
+  #missed = 0;
 
   /** Creates the watch without starting it. */
   constructor(options: ReplicationWatchOptions) {
     this.#options = options;
     this.#asking = new Periodic({
       clock: options.clock,
-      intervalMs: options.isRequired ? EVERY_MS.required : EVERY_MS.noted,
+      intervalMs: EVERY_MS,
       run: () => this.#ask(),
       onError: (error) => {
         this.#found = { kind: "unknown", reason: describeError(error) };
@@ -92,23 +97,35 @@ export class ReplicationWatch {
   /**
    * Lets a write pass.
    *
-   * @throws {NotReplicatedError} when a standby is required and none confirms
+   * @throws {NotReplicatedError} when a standby is required and none confirms;
+   * else when one has been missing for ten seconds. A commit that waits for it
+   * keeps a connection of the server, also when it was given up here
    */
   demand(): void {
-    if (!this.#options.isRequired || this.#found.kind === "synchronous") return;
-    throw new NotReplicatedError(this.#found);
+    const refusal = this.#refusal();
+    if (refusal !== undefined) throw refusal;
   }
 
   /** What the operator should know; undefined when commits are on two servers. */
   get note(): string | undefined {
+    const refusal = this.#refusal();
+    if (refusal !== undefined) return refusal.message;
     return this.#found.kind === "asynchronous"
       ? "commits wait for no standby: a failover may lose the last ones"
       : undefined;
   }
 
+  #refusal(): NotReplicatedError | undefined {
+    const mayPass = this.#options.isRequired
+      ? this.#found.kind === "synchronous"
+      : this.#missed < MISSED;
+    return mayPass ? undefined : new NotReplicatedError(this.#found);
+  }
+
   async #ask(): Promise<void> {
     const [row = {}] = await this.#options.runner.query(SQL);
     this.#found = readReplication(row);
+    this.#missed = this.#found.kind === "missing" ? this.#missed + 1 : 0;
   }
 }
 

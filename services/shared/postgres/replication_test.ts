@@ -1,4 +1,4 @@
-import { assertEquals, assertThrows } from "@std/assert";
+import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { FakeClock } from "../../../tests/support/fake_clock.ts";
 import type { Runner } from "./session.ts";
 import {
@@ -61,6 +61,27 @@ Deno.test("ReplicationWatch refuses writes while no standby confirms them, if on
   await clock.advance(1_000);
   watch.demand();
   assertEquals(watch.note, undefined);
+  await watch.stop();
+});
+
+Deno.test("ReplicationWatch refuses writes when a standby is missing for ten seconds, also if none is required", async () => {
+  const clock = new FakeClock();
+  const runner = server();
+  const missing = { names: "a", mode: "on", confirming: 0, hidden: 0 };
+  runner.row = missing;
+  const watch = new ReplicationWatch({ runner, clock, isRequired: false });
+  await watch.start();
+  await clock.advanceAsync(8_500);
+  watch.demand();
+  await clock.advanceAsync(1_500);
+  assertThrows(() => watch.demand(), NotReplicatedError, "no synchronous");
+  assertStringIncludes(watch.note ?? "", "no synchronous standby");
+  runner.row = { ...missing, confirming: 1 };
+  await clock.advanceAsync(1_500);
+  watch.demand();
+  runner.row = missing;
+  await clock.advanceAsync(1_500);
+  watch.demand();
   await watch.stop();
 });
 

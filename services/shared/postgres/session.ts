@@ -47,6 +47,13 @@ export interface QueryOptions {
    * @default as the pool has it
    */
   readonly prepare?: boolean;
+  /**
+   * Whether rows are lists of values as the server sends them, in the order of
+   * the columns.
+   *
+   * @default {false}
+   */
+  readonly isRaw?: boolean;
 }
 
 /** Runs statements. */
@@ -225,7 +232,7 @@ export class Session implements Runner {
   send<R extends object = Row>(
     sql: string,
     parameters: readonly (string | null)[] = [],
-    { prepare = this.#options.prepare }: QueryOptions = {},
+    { prepare = this.#options.prepare, isRaw = false }: QueryOptions = {},
   ): Promise<Rows<R>> {
     if (this.#closeReason !== undefined) {
       return Promise.reject(this.#closeReason);
@@ -244,6 +251,7 @@ export class Session implements Runner {
       prepare: prepare && parameters.length > 0,
       ...{ onexecute: noRetry },
     });
+    if (isRaw) query.raw();
     query.then((rows) => {
       this.#pending.delete(pending);
       if (!this.#uncertain.has(pending)) {

@@ -55,8 +55,8 @@ export type DatabaseSettings = {
 export function databaseSettings(
   schema: string,
   pool: {
-    /** What a third each is for. */
-    readonly thirds: string;
+    /** What is done with them, as a sentence goes on. */
+    readonly shares: string;
     /** What others are for. */
     readonly beside: string;
   },
@@ -104,7 +104,7 @@ export function databaseSettings(
       min: 3,
       max: 100,
       help: `Most connections of an instance, beside one for ${pool.beside}: ` +
-        `a third each for ${pool.thirds}.`,
+        `${pool.shares}.`,
     }),
     databasePrepare: booleanOption({
       name: "DATABASE_PREPARE",

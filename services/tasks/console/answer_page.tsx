@@ -245,7 +245,7 @@ function problemPage(
         {errors.length === 0
           ? null
           : <ul>{errors.map((error) => <li>{error.detail}</li>)}</ul>}
-        <p class="dim">{`Request ${id ?? ""}`}</p>
+        {id === undefined ? null : <p class="dim">{`Request ${id}`}</p>}
       </Note>
     ),
   };

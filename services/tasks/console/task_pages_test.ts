@@ -80,6 +80,7 @@ Deno.test("the list shows the newest tasks first, and those that a filter select
   assertEquals(await shown("start=2098&by=date"), [second]);
   assertEquals(await shown("worker=nobody"), []);
   assertEquals(await shown("worker=&status=&start="), [third, second, first]);
+  assertStringIncludes((await read("/tasks")).html, '<option value="mailer">');
   await browser.api.close();
 });
 

@@ -6,6 +6,7 @@
  */
 
 import { Mem } from "../../../mod.ts";
+import { LEFT_BLOB_MS } from "../../../services/relayer/jobs/left_blobs.ts";
 import { loadFor, pause } from "../../support/chaos/chaos_service.ts";
 import { SeededRandom } from "../../support/seeded_random.ts";
 import { restoreAll } from "../restore_all.ts";
@@ -30,7 +31,13 @@ import {
   KnownMemories,
   type KnownMemory,
 } from "./known_memories.ts";
-import { verifyJobs, verifyListing, verifyRecall } from "./verify_memories.ts";
+import {
+  forAll,
+  listBlobs,
+  verifyJobs,
+  verifyListing,
+  verifyRecall,
+} from "./verify_memories.ts";
 
 /** Options of a crash test. */
 export interface ChaosOptions {
@@ -88,9 +95,8 @@ export interface ChaosOutcome {
   /** Number of requests that got no response and were sent again. */
   readonly resent: number;
   /**
-   * Number of blobs that are left of deleted memories, whose keys are gone. Over
-   * several relayers one may be left, when the relayer or the server that stores
-   * it dies while another relayer deletes the memory.
+   * Number of blobs of deleted memories that were left for the sweep: a relayer
+   * has put them after the deletion, and died before it noticed.
    */
   readonly leftBlobs: number;
   /** Violations of the relayer's promises; empty when the test passed. */
@@ -114,6 +120,9 @@ const RESEND_MS = 10_000;
 /** The longest until a job of a dead relayer is done elsewhere. */
 const TAKEN_OVER_MS = 60_000;
 const PAIRS_LOOK_MS = 50;
+/** The longest until a blob is removed that a deletion has left: two sweeps. */
+const SWEEP_MS = LEFT_BLOB_MS + 130_000;
+const SWEEP_LOOK_MS = 5_000;
 const MAX_FAULTS = 50;
 const FIRST_SECRETS = 100;
 const MOST_SECRETS = 400;
@@ -141,6 +150,8 @@ class ChaosRun {
   readonly #harms: Record<string, number> = {};
   #resent = 0;
   #leftBlobs = 0;
+  /** The blobs of memories that showed whether writes pass. */
+  #probes: readonly string[] = [];
 
   constructor(options: ChaosOptions) {
     const { relayers, seed } = options;
@@ -248,14 +259,19 @@ class ChaosRun {
     const { relayers, restores = true, tell } = this.#options;
     const known = this.#known;
     const all = [...known.memories.values()];
+    const context = { ...this.#context, tell };
     tell?.(`looking at all ${all.length} memories`);
-    await verifyJobs(this.#context, all);
-    const blobIds = await verifyListing(this.#context);
-    await verifyRecall(this.#context, all);
+    await verifyJobs(context, all);
+    tell?.("listing all");
+    const blobIds = await verifyListing(context);
+    tell?.("recalling all");
+    await verifyRecall(context, all);
     if (restores) {
       tell?.("sending everything again");
-      await this.#replay(known.answered);
+      await this.#replay(known.answered, tell);
     }
+    await this.#listProbes();
+    await this.#waitForSweep(blobIds);
     await this.#halt();
     tell?.("searching what was written");
     await this.#verifyWritten(blobIds);
@@ -321,11 +337,14 @@ class ChaosRun {
     const namespaces = new Set(
       [...memories.values()].map(({ namespace }) => namespace),
     );
-    for (const namespace of namespaces) {
-      const { failed } = await restoreAll(mem, namespace, 100);
-      if (failed === 0) continue;
-      this.#known.fault(`${failed} of ${namespace} cannot be restored`);
-    }
+    await forAll([...namespaces], {
+      ...{ what: "restored namespaces", tell: this.#options.tell },
+      work: async (namespace) => {
+        const { failed } = await restoreAll(mem, namespace, 100);
+        if (failed === 0) return;
+        this.#known.fault(`${failed} of ${namespace} cannot be restored`);
+      },
+    });
     mem.destroy();
     for (const memory of memories.values()) {
       if (memory.fate === "forgotten") memory.fate = "kept";
@@ -370,20 +389,57 @@ class ChaosRun {
       readonly request: KeyedRequest;
       readonly ids: readonly string[];
     }[],
+    tell?: (line: string) => void,
   ): Promise<void> {
-    for (const { request: { key, texts }, ids } of answered) {
-      const [path, body] = texts.length === 1
-        ? ["/api/remember", texts[0]] as const
-        : ["/api/remember/bulk", { items: texts }] as const;
-      const again = readIds(
-        await this.#client.expect(202, ["POST", path, {
-          ...body,
-          idempotency_key: key,
-        }]),
-      );
-      if (again.join() !== ids.join()) {
-        this.#known.fault(`${key} stood for ${ids} and stands for ${again}`);
-      }
+    await forAll(answered, {
+      ...{ what: "sent again", tell },
+      work: async ({ request: { key, texts }, ids }) => {
+        const [path, body] = texts.length === 1
+          ? ["/api/remember", texts[0]] as const
+          : ["/api/remember/bulk", { items: texts }] as const;
+        const again = readIds(
+          await this.#client.expect(202, ["POST", path, {
+            ...body,
+            idempotency_key: key,
+          }]),
+        );
+        if (again.join() !== ids.join()) {
+          this.#known.fault(`${key} stood for ${ids} and stands for ${again}`);
+        }
+      },
+    });
+  }
+
+  /** The blobs that must be there, of those that are listed and forgotten. */
+  #expectedBlobs(listed: readonly string[]): ReadonlySet<string> {
+    const expected = new Set([...listed, ...this.#probes]);
+    for (const { fate, blobId } of this.#known.memories.values()) {
+      if (fate === "forgotten" && blobId !== undefined) expected.add(blobId);
+    }
+    return expected;
+  }
+
+  async #listProbes(): Promise<void> {
+    const { relayers: { prober, service } } = this.#options;
+    if (prober === undefined) return;
+    const url = () => service.choose(this.#random).url;
+    this.#probes = await listBlobs({
+      client: new WireClient(url, prober),
+      owner: prober.owner,
+    });
+  }
+
+  /** Waits until relayers have removed the blobs that deletions have left. */
+  async #waitForSweep(listed: readonly string[]): Promise<void> {
+    const { relayers: { storage }, tell } = this.#options;
+    const expected = this.#expectedBlobs(listed);
+    const endMs = performance.now() + SWEEP_MS;
+    for (let isFirst = true;; isFirst = false) {
+      const left = new Set(await storage.blobIds()).difference(expected);
+      if (isFirst) this.#leftBlobs = left.size;
+      if (left.size === 0 || performance.now() > endMs) return;
+      if (isFirst) tell?.(`waiting for the sweep of ${left.size} blobs`);
+      await pause(SWEEP_LOOK_MS);
     }
   }
 
@@ -392,16 +448,11 @@ class ChaosRun {
    * secret can be read in anything that was written.
    */
   async #verifyWritten(listed: readonly string[]): Promise<void> {
-    const { storage, service } = this.#options.relayers;
-    const expected = new Set(listed);
-    for (const { fate, blobId } of this.#known.memories.values()) {
-      if (fate === "forgotten" && blobId !== undefined) expected.add(blobId);
-    }
+    const { storage } = this.#options.relayers;
+    const expected = this.#expectedBlobs(listed);
     const there = new Set(await storage.blobIds());
-    const left = there.difference(expected);
-    this.#leftBlobs = left.size;
-    if (!service.outlivesStrikes) {
-      for (const id of left) this.#known.fault(`blob ${id} is left`);
+    for (const id of there.difference(expected)) {
+      this.#known.fault(`blob ${id} is left`);
     }
     for (const id of expected.difference(there)) {
       this.#known.fault(`blob ${id} is lost`);

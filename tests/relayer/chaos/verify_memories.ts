@@ -26,29 +26,77 @@ export interface VerifyContext {
    * @default {15_000}
    */
   readonly settleMs?: number;
+  /**
+   * Receives lines about the progress of long checks.
+   *
+   * @default progress is not reported
+   */
+  readonly tell?: ((line: string) => void) | undefined;
 }
 
 /** Number of jobs in a status request. */
 const BULK = 20;
 const PAGE = 500;
-const RECALLS_AT_A_TIME = 6;
+/** Requests at a time: their nonces share commits, which wait for a standby. */
+const AT_A_TIME = 24;
+const TELL_EVERY_MS = 20_000;
 const SETTLE_MS = 15_000;
 const LOOK_EVERY_MS = 50;
-const MAX_RECALLED = 5;
+/** A text that is found twice is found by two results; most are found first. */
+const MAX_RECALLED = 2;
+
+/**
+ * Does some work for all items, several at a time, and tells how far it is.
+ *
+ * @throws what the work throws
+ */
+export async function forAll<Item>(
+  items: readonly Item[],
+  { what, tell, work }: {
+    /** What is done, for the lines of progress. */
+    readonly what: string;
+    readonly tell?: ((line: string) => void) | undefined;
+    readonly work: (item: Item) => Promise<void>;
+  },
+): Promise<void> {
+  const queue = items.values();
+  let done = 0;
+  let toldMs = performance.now();
+  const workRest = async (): Promise<void> => {
+    for (const item of queue) {
+      await work(item);
+      done++;
+      if (performance.now() < toldMs + TELL_EVERY_MS) continue;
+      toldMs = performance.now();
+      tell?.(`${what}: ${done} of ${items.length}`);
+    }
+  };
+  await Promise.all(Array.from({ length: AT_A_TIME }, workRest));
+}
+
+/** Cuts a list into parts of at most `size` items. */
+function parts<Item>(
+  items: readonly Item[],
+  size: number,
+): readonly (readonly Item[])[] {
+  return Array.from(
+    { length: Math.ceil(items.length / size) },
+    (_, at) => items.slice(at * size, (at + 1) * size),
+  );
+}
 
 /**
  * Checks that each of these jobs ends as `done`, unless its memory was deleted.
  */
 export async function verifyJobs(
-  { client, known, settleMs = SETTLE_MS }: VerifyContext,
+  { client, known, settleMs = SETTLE_MS, tell }: VerifyContext,
   memories: readonly KnownMemory[],
 ): Promise<void> {
   const endMs = performance.now() + settleMs;
   let open = memories;
   for (;;) {
     const left: KnownMemory[] = [];
-    for (let from = 0; from < open.length; from += BULK) {
-      const part = open.slice(from, from + BULK);
+    const look = async (part: readonly KnownMemory[]): Promise<void> => {
       const json = await client.expect(200, [
         "POST",
         "/api/remember/bulk/status",
@@ -69,7 +117,9 @@ export async function verifyJobs(
           memory.isSettled = true;
         }
       });
-    }
+    };
+    const what = `asked for jobs, ${BULK} at once`;
+    await forAll(parts(open, BULK), { what, tell, work: look });
     open = left.filter(({ isSettled }) => !isSettled);
     if (open.length === 0) return;
     if (performance.now() > endMs) break;
@@ -82,13 +132,11 @@ export async function verifyJobs(
   }
 }
 
-/**
- * Checks that the list contains exactly the memories that should exist; returns
- * the ids of their blobs.
- */
-export async function verifyListing(
-  { client, owner, known }: VerifyContext,
-): Promise<readonly string[]> {
+/** Lists all memories of an owner, by their ids. */
+async function listRows(
+  { client, owner }: Pick<VerifyContext, "client" | "owner">,
+  onTwice: (id: string) => void,
+): Promise<ReadonlyMap<string, unknown>> {
   const rows = new Map<string, unknown>();
   let query = `limit=${PAGE}`;
   for (let hasMore = true; hasMore;) {
@@ -98,12 +146,33 @@ export async function verifyListing(
     ]);
     for (const row of readList(json, "memories")) {
       const id = readText(row, "memory_id");
-      if (rows.has(id)) known.fault(`memory ${id} is listed twice`);
+      if (rows.has(id)) onTwice(id);
       rows.set(id, row);
     }
     hasMore = getMember(json, "has_more") === true;
     query = `limit=${PAGE}&updated_after=${getMember(json, "next_cursor")}`;
   }
+  return rows;
+}
+
+/** The ids of the blobs of all memories of an owner. */
+export async function listBlobs(
+  of: Pick<VerifyContext, "client" | "owner">,
+): Promise<readonly string[]> {
+  return readBlobs(await listRows(of, () => {}));
+}
+
+/**
+ * Checks that the list contains exactly the memories that should exist; returns
+ * the ids of their blobs.
+ */
+export async function verifyListing(
+  { client, owner, known }: VerifyContext,
+): Promise<readonly string[]> {
+  const rows = await listRows(
+    { client, owner },
+    (id) => known.fault(`memory ${id} is listed twice`),
+  );
   for (const id of rows.keys()) {
     if (!known.memories.has(id)) known.fault(`nobody asked for memory ${id}`);
   }
@@ -132,6 +201,10 @@ export async function verifyListing(
       );
     }
   }
+  return readBlobs(rows);
+}
+
+function readBlobs(rows: ReadonlyMap<string, unknown>): readonly string[] {
   return [...rows.values()].map((row) => readText(row, "blob_id"));
 }
 
@@ -140,12 +213,12 @@ export async function verifyListing(
  * deleted or superseded.
  */
 export async function verifyRecall(
-  { client, known }: VerifyContext,
+  { client, known, tell }: VerifyContext,
   memories: readonly KnownMemory[],
 ): Promise<void> {
-  const queue = memories.values();
-  const recallRest = async (): Promise<void> => {
-    for (const { id, text, namespace, fate } of queue) {
+  await forAll(memories, {
+    ...{ what: "recalled", tell },
+    async work({ id, text, namespace, fate }) {
       const json = await client.expect(200, ["POST", "/api/recall", {
         query: text,
         namespace,
@@ -161,7 +234,6 @@ export async function verifyRecall(
       if (getMember(json, "dropped_count") !== undefined) {
         known.fault(`recall of ${id} dropped ${JSON.stringify(json)}`);
       }
-    }
-  };
-  await Promise.all(Array.from({ length: RECALLS_AT_A_TIME }, recallRest));
+    },
+  });
 }

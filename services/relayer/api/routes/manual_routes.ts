@@ -100,8 +100,9 @@ async function storeManual(
   },
 ): Promise<ManualOutcome> {
   const { owner } = caller;
-  const { usage, quotaBytes } = parts;
-  const added = { bytes: content.bytes.length, openJobs: 0 };
+  const { blobs, usage, quotaBytes } = parts;
+  const { bytes, claimedId } = content;
+  const added = { bytes: bytes.length, openJobs: 0 };
   const reserved = await usage.reserve(owner, added, { quotaBytes });
   if (reserved.kind !== "ok") return { kind: "over_quota" };
   const { reservation } = reserved;
@@ -109,16 +110,19 @@ async function storeManual(
   try {
     // The lock lasts from storing the bytes until the catalogue has their
     // entry: in between, deleting another memory with the same bytes would
-    // remove them.
+    // remove them. A remote store, which may take long, never removes any.
+    const storedId = claimedId ??
+      (blobs.hasHashIds ? undefined : await blobs.put(bytes));
     return await parts.blobLocks.run(
-      content.claimedId ?? computeBlobId(content.bytes),
-      async () => {
+      storedId ?? computeBlobId(bytes),
+      async (held) => {
         const claim = await findClaimed(owner, { parts, content });
         if (claim !== undefined) {
           isWritten = false;
           return claim;
         }
-        return await storeContent(caller, { parts, content });
+        const blobId = storedId ?? await blobs.put(bytes, { signal: held });
+        return await storeContent(caller, { parts, content, blobId, held });
       },
     );
   } finally {
@@ -169,12 +173,15 @@ function computeClaimId(
 
 async function storeContent(
   caller: Caller,
-  { parts, content }: {
+  { parts, content, blobId, held }: {
     readonly parts: RelayerParts;
     readonly content: ManualContent;
+    readonly blobId: string;
+    /** Is aborted when another one may remove the blob. */
+    readonly held: AbortSignal;
   },
 ): Promise<ManualOutcome> {
-  const { blobs, catalog, clock, store, vault } = parts;
+  const { catalog, clock, store, vault } = parts;
   const { bytes, vector, namespace } = content;
   const { owner, publicKey } = caller;
   const sealedIndex = await vault.sealIndex(owner, {
@@ -182,10 +189,8 @@ async function storeContent(
     model: CLIENT_MODEL,
     metadata: NO_METADATA,
   });
-  const { claimedId } = content;
-  const blobId = claimedId ?? await blobs.put(bytes);
   const memory: NewMemory = {
-    id: claimedId === undefined
+    id: content.claimedId === undefined
       ? parts.newId()
       : computeClaimId({ owner, namespace, blobId }),
     owner,
@@ -199,6 +204,7 @@ async function storeContent(
     importance: null,
     sealedIndex,
   };
+  held.throwIfAborted();
   await store.commit([{ kind: "new_memory", memory }]);
   const { id, createdAtMs, sizeBytes } = memory;
   await note({

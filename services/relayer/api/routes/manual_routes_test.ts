@@ -6,6 +6,9 @@ import {
   assertExists,
   assertStringIncludes,
 } from "@std/assert";
+import { BlobLocks } from "../../concurrency/semaphore.ts";
+import { StoreBusyError } from "../../store/store.ts";
+import { MemoryBlobs } from "../testing/memory_blobs.ts";
 import { ANN } from "../testing/test_parts.ts";
 import { openTestRelayer } from "../testing/test_relayer.ts";
 
@@ -287,4 +290,37 @@ Deno.test("POST /api/recall/manual gives the bytes with include_data, as far as 
   assertEquals(await found({ include_data: false }), none);
   const given = [933_336, undefined, 4, undefined];
   assertEquals(await found({ include_data: true }), given);
+});
+
+Deno.test("POST /api/remember/manual holds no lock while a remote store takes the bytes", async () => {
+  class RemoteBlobs extends MemoryBlobs {
+    override readonly hasHashIds = false;
+    override async put(bytes: Uint8Array): Promise<string> {
+      order.push("put");
+      return await super.put(bytes);
+    }
+  }
+  const order: string[] = [];
+  const locks = new BlobLocks();
+  const { call } = openTestRelayer({
+    blobs: new RemoteBlobs(),
+    blobLocks: {
+      run: (id, work) => {
+        order.push("lock");
+        return locks.run(id, work);
+      },
+    },
+  });
+  const { status } = await call("POST", "/api/remember/manual", { body: BODY });
+  assertEquals([status, order], [200, ["put", "lock"]]);
+});
+
+Deno.test("POST /api/remember/manual stores no memory when its lock has ended", async () => {
+  const { call, store } = openTestRelayer({
+    blobLocks: {
+      run: (_, work) => work(AbortSignal.abort(new StoreBusyError(1_000))),
+    },
+  });
+  const { status } = await call("POST", "/api/remember/manual", { body: BODY });
+  assertEquals([status, store.memoryRows.size], [503, 0]);
 });

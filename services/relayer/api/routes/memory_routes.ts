@@ -16,10 +16,11 @@ import {
   computeBlobId,
 } from "../../blobs/blob_store.ts";
 import { DELETED_ERROR } from "../../jobs/job_failure.ts";
+import { noteDeletion } from "../../jobs/left_blobs.ts";
 import { hasStored, isDeleted } from "../../jobs/stored_jobs.ts";
 import type { JobRow, MemoryRow } from "../../store/rows.ts";
-import type { Change } from "../../store/store.ts";
-import { keyIdOfBlob } from "../../vault/envelope.ts";
+import type { Change } from "../../store/changes.ts";
+import { keyIdOfBlob } from "../../vault/owner_key_blob.ts";
 import { type Answer, ok, refused } from "../answer.ts";
 import { memoryAnswer } from "../document/memory_answers.ts";
 import type { RelayerParts } from "../parts.ts";
@@ -79,7 +80,7 @@ export async function removeMemory(
     const keyId = await findKeyId(traces, parts);
     const hadKey = keyId !== undefined &&
       await parts.vault.destroy(owner, keyId);
-    const changes = changesFor(traces);
+    const changes = changesFor(traces, parts.store.clock.nowMs());
     if (changes.length > 0) {
       const outcome = await parts.store.commit(changes);
       if (outcome.kind === "conflict") continue;
@@ -88,10 +89,14 @@ export async function removeMemory(
     // Requests that wait for the memory's job need not wait any longer.
     parts.jobWatch.tell({ owner, id });
     parts.usage.changed(owner);
+    const isLost = await isBlobLost(traces, parts);
     // The lock keeps the same bytes from being stored between the look for
     // other memories that have them and their removal.
-    const hadBlob = await parts.blobLocks.run(trace.blobId ?? id, async () => {
-      const hadBytes = await removeBlob(traces, parts);
+    const lockId = trace.blobId ?? id;
+    const hadBlob = await parts.blobLocks.run(lockId, async (held) => {
+      const hadBytes = !isLost && await removeBlob(traces, parts);
+      // As long as the entry is there, the request can be repeated.
+      held.throwIfAborted();
       await parts.catalog.remove(owner, id);
       await removeLastCopy(traces, parts);
       await removeReturned(owner, id, parts);
@@ -140,7 +145,10 @@ async function findKeyId(
   throw new BlobStoreError(blob.reason, { isPassing: true });
 }
 
-function changesFor({ memory, job }: Traces): readonly Change[] {
+function changesFor(
+  { memory, job }: Traces,
+  nowMs: number,
+): readonly Change[] {
   const changes: Change[] = [];
   if (memory !== undefined) {
     const { owner, id } = memory;
@@ -159,10 +167,21 @@ function changesFor({ memory, job }: Traces): readonly Change[] {
         status: "failed",
         error: DELETED_ERROR,
         payload: null,
+        ...noteDeletion(job, nowMs),
       },
     });
   }
   return changes;
+}
+
+/** Whether only the job still knows the blob, for days, and the blob is gone. */
+async function isBlobLost(
+  { memory, entry, job }: Traces,
+  { blobs }: RemovalParts,
+): Promise<boolean> {
+  if (memory !== undefined || entry !== undefined) return false;
+  return job?.blobId !== undefined &&
+    (await blobs.get(job.blobId)).kind === "missing";
 }
 
 /**
@@ -181,12 +200,6 @@ async function removeBlob(
     // blob store or key servers, no blob has this id, and nothing happens.
     await blobs.remove(computeBlobId(job.payload));
     return false;
-  }
-  if (memory === undefined && entry === undefined) {
-    // Only the job still knows the blob, and will for days, so the blob may be
-    // gone already.
-    const blob = await blobs.get(blobId);
-    if (blob.kind === "missing") return false;
   }
   if (isClientSealed(traces)) {
     const own = entry === undefined ? 0 : 1;

@@ -10,7 +10,7 @@ import { described } from "../../../shared/schema/schema.ts";
 import type { BlobStore, CatalogEntry } from "../../blobs/blob_store.ts";
 import { addStored } from "../../recall/vector_index.ts";
 import type { NewMemory } from "../../store/rows.ts";
-import type { Change } from "../../store/store.ts";
+import type { Change } from "../../store/changes.ts";
 import { CLIENT_MODEL, type Metadata } from "../../vault/vault.ts";
 import { type Answer, ok, refused, unavailable } from "../answer.ts";
 import { isRecordId, members, unitVector } from "../body_schemas.ts";
@@ -105,12 +105,12 @@ async function vectorAnswer(
   const { blobLocks, catalog } = parts;
   const entry = isRecordId(id) ? await catalog.findEntry(owner, id) : undefined;
   if (entry?.sealedIndex === undefined) return NO_MEMORY;
+  const read = await readBlob(entry.blobId, { ...parts, signal });
+  if (read.kind === "refused") return read.answer;
   // Locked, so that a deletion comes before or after, not in between.
   return await blobLocks.run(entry.blobId, async () => {
     const current = await catalog.findEntry(owner, id);
     if (current?.blobId !== entry.blobId) return NO_MEMORY;
-    const read = await readBlob(entry.blobId, { ...parts, signal });
-    if (read.kind === "refused") return read.answer;
     await reindex(current, { parts, vector, sizeBytes: read.bytes.length });
     return {
       ...ok({ memory_id: id, blob_id: entry.blobId }),

@@ -19,7 +19,7 @@ import type { RelayerParts } from "../parts.ts";
 /** Keeps blobs by the hash of their bytes. */
 export class MemoryBlobs implements BlobStore {
   /** Blobs are named by the hash of their bytes. */
-  readonly hasHashIds = true;
+  readonly hasHashIds: boolean = true;
   /** Blobs by id. */
   readonly blobs = new Map<string, Uint8Array>();
   /** Thrown by the next call that writes, once. */

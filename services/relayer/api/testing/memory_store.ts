@@ -13,9 +13,8 @@ import type {
   NewMemory,
   Tombstone,
 } from "../../store/rows.ts";
+import type { Change, CommitOutcome } from "../../store/changes.ts";
 import type {
-  Change,
-  CommitOutcome,
   FeedPosition,
   FeedQuery,
   MemoryPage,
@@ -212,6 +211,10 @@ export class MemoryStore implements RelayerStore {
   }
 
   nextJobMs(): Promise<number | undefined> {
+    return unused();
+  }
+
+  deletedJobs(): ReturnType<RelayerStore["deletedJobs"]> {
     return unused();
   }
 

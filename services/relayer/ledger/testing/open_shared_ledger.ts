@@ -58,7 +58,10 @@ export async function withSharedLedger(
       opened.push(ledger);
       const executor = new TransactionExecutor(ledger.replica, {
         file: { clock, writes: ledger.writes },
-        limits: new TransactionLimits({ ...limits, clock }),
+        limits: new TransactionLimits({
+          ...{ ...limits, clock },
+          addresses: ledger.addresses,
+        }),
       });
       const change: LedgerSubject["change"] = (apply) => ledger.change(apply);
       return { ledger, executor, change, logger, another: open };

@@ -34,7 +34,7 @@ interface OwnerSnapshotsOptions {
   /**
    * Bytes of a part, which is written in one go.
    *
-   * @default {262144}
+   * @default {1048576}
    */
   readonly partBytes?: number | undefined;
 }
@@ -112,7 +112,7 @@ export class OwnerSnapshots {
     { owner, name, columns }: Parameters<OwnerSnapshots["write"]>[0],
     { isValid, signal, pausing }: Parameters<OwnerSnapshots["write"]>[1],
   ): Promise<number> {
-    const { store, vault, makers, partBytes = 262_144 } = this.#options;
+    const { store, vault, makers, partBytes = 1_048_576 } = this.#options;
     let parts = 0;
     let writing: Promise<unknown> = Promise.resolve();
     for (const bytes of joined(ownerPieces(columns, makers), partBytes)) {

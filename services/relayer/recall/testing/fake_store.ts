@@ -5,12 +5,8 @@
  */
 
 import type { MemoryRow, NewMemory } from "../../store/rows.ts";
-import type {
-  Change,
-  CommitOutcome,
-  MemoryOwner,
-  RelayerStore,
-} from "../../store/store.ts";
+import type { Change, CommitOutcome } from "../../store/changes.ts";
+import type { MemoryOwner, RelayerStore } from "../../store/store.ts";
 import type { RestoreParts } from "../lost_memories.ts";
 
 /** Keeps rows of memories and nothing else. */

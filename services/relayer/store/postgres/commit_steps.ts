@@ -9,7 +9,7 @@
  * @module
  */
 
-import type { Change } from "../store.ts";
+import type { Change } from "../changes.ts";
 
 /** A change of a kind. */
 export type ChangeOf<Kind extends Change["kind"]> = Extract<

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import type { Change } from "../store.ts";
+import type { Change } from "../changes.ts";
 import {
   ALICE,
   BOB,

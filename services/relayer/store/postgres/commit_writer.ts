@@ -16,8 +16,7 @@ import {
 import { type GroupLink, linked } from "../../../shared/postgres/group_link.ts";
 import type { Pool } from "../../../shared/postgres/pool.ts";
 import type { Statement } from "../../../shared/postgres/transaction.ts";
-import { estimateBytes, findOwner } from "../changes.ts";
-import type { Change, CommitOutcome } from "../store.ts";
+import { type Change, type CommitOutcome, estimateBytes } from "../changes.ts";
 import {
   type ChangeOf,
   REMOVAL_ROWS,
@@ -36,6 +35,13 @@ interface CommitWriterOptions {
   readonly hasSessions: boolean;
   /** The time of rows, in milliseconds since the epoch. */
   readonly nowMs: () => number;
+  /**
+   * Throws where a group would wait for a standby in vain: it may have waited
+   * for the one before it.
+   *
+   * @default every group is written
+   */
+  readonly demandDurable?: (() => void) | undefined;
   /** Most changes that wait to be written. */
   readonly maxQueuedRows: number;
   /** Most bytes that wait to be written. */
@@ -78,7 +84,10 @@ export class CommitWriter {
     this.#queues = pools.map((pool) => {
       const applier = new GroupApplier(pool, { statements, hasSessions });
       return new CommitQueue<WaitingCommit>({
-        write: (group) => write(group, { applier, pool }),
+        write: async (group) => {
+          options.demandDurable?.();
+          return await write(group, { applier, pool });
+        },
         atEndOfTurn: (callback) => void setImmediate(callback),
         monotonicMs: () => performance.now(),
         maxGroupRows: MAX_GROUP_ROWS,
@@ -147,6 +156,24 @@ function findTenant(changes: readonly Change[]): string {
   // Those without an owner have no order; nonces are spread.
   const [first] = changes;
   return first?.kind === "nonce" ? first.nonce : first?.kind ?? "";
+}
+
+/** The owner whose rows a change is about; undefined where it has none. */
+function findOwner(change: Change): string | undefined {
+  switch (change.kind) {
+    case "new_job":
+      return change.job.owner;
+    case "claim_key":
+      return change.claim.owner;
+    case "new_memory":
+      return change.memory.owner;
+    case "nonce":
+    case "rate":
+    case "snapshot_part":
+      return undefined;
+    default:
+      return change.owner;
+  }
 }
 
 async function write(
@@ -222,7 +249,7 @@ class CommitStatements implements GroupStatements<WaitingCommit> {
     const { owners } = toSteps(commits.flatMap(({ changes }) => changes));
     return owners.size === 0
       ? []
-      : [lockStatement(new Map([...owners.keys()].map((key) => [key, 0])))];
+      : [this.#lock(new Map([...owners.keys()].map((key) => [key, 0])))];
   }
 
   #statements(
@@ -230,9 +257,13 @@ class CommitStatements implements GroupStatements<WaitingCommit> {
     isBite = false,
   ): readonly Statement[] {
     return [
-      ...(owners.size === 0 ? [] : [lockStatement(owners)]),
+      ...(owners.size === 0 ? [] : [this.#lock(owners)]),
       ...steps.map((step) => this.#statement(step, isBite)),
     ];
+  }
+
+  #lock(owners: Steps["owners"]): Statement {
+    return lockStatement(owners, { nowMs: this.#nowMs() });
   }
 
   #statement(step: Step, isBite: boolean): Statement {

@@ -118,6 +118,14 @@ CREATE TABLE ledger_entries(
   hash bytea NOT NULL
 );
 
+-- Transactions of a day by what stands for the network address they came from.
+CREATE TABLE ledger_shares(
+  day bigint NOT NULL,
+  name bytea NOT NULL,
+  taken integer NOT NULL,
+  PRIMARY KEY(day, name)
+);
+
 -- A relayer that adds entries locks this row until the commit.
 CREATE TABLE ledger_turn(one boolean PRIMARY KEY DEFAULT true CHECK (one));
 INSERT INTO ledger_turn DEFAULT VALUES;

@@ -9,10 +9,12 @@ import {
   addLink,
   type GroupLink,
 } from "../../../shared/postgres/group_link.ts";
+import { UNAWAITED } from "../../../shared/postgres/pool.ts";
 import type { Statement } from "../../../shared/postgres/transaction.ts";
 import { FIRST_FINISHED, STATUSES } from "../row_columns.ts";
 import { ChangeBuilder } from "./change_builder.ts";
-import type { GroupedChanges } from "./commit_steps.ts";
+import { type GroupedChanges, toSteps } from "./commit_steps.ts";
+import type { Change } from "../changes.ts";
 import { addMarks, addMemories, addSums } from "./memory_parts.ts";
 
 /** What a statement is built with. */
@@ -22,19 +24,54 @@ export interface StatementTime {
 }
 
 /**
+ * Numbers are made of the time where they begin, so that they are above all that
+ * a lost server has given.
+ */
+const NUMBERS_PER_MS = 1_024;
+/** Bounds of gaps that an owner's row keeps; positions before them are too old. */
+const MAX_BOUNDS = 32;
+/** Tells servers, and lives of a server, apart, whatever a role may see. */
+const SERVER =
+  "(extract(epoch FROM pg_postmaster_start_time()) * 1000000)::bigint";
+const IS_SAME = "there.server = excluded.server";
+/**
+ * Where another server goes on. A gap of a billion is more than any server can
+ * have lost, also where clocks differ.
+ */
+const NEXT = "greatest(there.change + 1073741824, excluded.swept_change)";
+
+const LOCK = `INSERT INTO owners AS there(owner, change, swept_change, server)
+  SELECT of.owner, start + of.count, start, ${SERVER}
+  FROM unnest($1::text[], $2::bigint[]) AS of(owner, count),
+    (SELECT greatest(first_change, $3::bigint) AS start FROM numbering) AS first
+  ORDER BY of.owner
+  ON CONFLICT (owner) DO UPDATE SET
+    change = CASE WHEN ${IS_SAME} THEN there.change ELSE ${NEXT} END +
+      excluded.change - excluded.swept_change,
+    server = excluded.server,
+    gaps = CASE WHEN ${IS_SAME} THEN there.gaps ELSE
+      there.gaps[greatest(1, cardinality(there.gaps) - ${MAX_BOUNDS - 3}):] ||
+      ARRAY[there.change, ${NEXT}] END,
+    swept_change = CASE WHEN ${IS_SAME}
+      OR cardinality(there.gaps) < ${MAX_BOUNDS} THEN there.swept_change
+      ELSE greatest(there.swept_change, there.gaps[2]) END`;
+
+/**
  * Locks the rows of owners, in an order that rules out deadlocks, and takes as
- * many numbers from each as the transaction gives.
+ * many numbers from each as the transaction gives. A server that was promoted
+ * may lack the last commits of the one before it: it gives none of the numbers
+ * between, so that a reader who has seen those commits is told to read again.
  */
 export function lockStatement(
   owners: ReadonlyMap<string, number>,
+  { nowMs }: StatementTime,
 ): Statement {
   return {
-    sql: "INSERT INTO owners AS there(owner, change) " +
-      "SELECT of.owner, first_change + of.count FROM unnest($1::text[], " +
-      "$2::bigint[]) AS of(owner, count), numbering ORDER BY of.owner " +
-      "ON CONFLICT (owner) DO UPDATE SET change = there.change + " +
-      "excluded.change - (SELECT first_change FROM numbering)",
-    parameters: [[...owners.keys()], [...owners.values()]],
+    sql: LOCK,
+    parameters: [
+      ...[[...owners.keys()], [...owners.values()]],
+      Math.floor(nowMs) * NUMBERS_PER_MS,
+    ],
   };
 }
 
@@ -46,7 +83,10 @@ export function lockStatement(
  */
 export function groupStatement(
   changes: GroupedChanges,
-  { nowMs }: StatementTime,
+  { nowMs, isUnawaited = false }: StatementTime & {
+    /** Whether its commit waits for nothing. @default {false} */
+    readonly isUnawaited?: boolean;
+  },
   link?: GroupLink,
 ): Statement {
   const builder = new ChangeBuilder(nowMs);
@@ -59,8 +99,24 @@ export function groupStatement(
   addMemories(builder, changes);
   addMarks(builder, changes);
   addSums(builder);
+  if (isUnawaited) builder.demandThat(UNAWAITED);
   if (link !== undefined) addLink(builder, link);
   return builder.build();
+}
+
+/**
+ * Builds the statements of changes without an owner, each a transaction whose
+ * commit waits neither for the disk nor for a standby.
+ */
+export function unawaitedStatements(
+  changes: readonly Change[],
+  time: StatementTime,
+): readonly Statement[] {
+  return toSteps(changes).steps.flatMap((step) =>
+    step.kind === "group"
+      ? [groupStatement(step.changes, { ...time, isUnawaited: true })]
+      : []
+  );
 }
 
 function addJobs(

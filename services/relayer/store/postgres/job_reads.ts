@@ -1,13 +1,21 @@
 /**
  * Reads the rows of jobs, and says who has them.
  *
+ * A commit of a lease waits for no disk and no standby. A failover that loses it
+ * loses all that was written because of it; another instance may then do the job
+ * as well, as after a lease that has ended, and the version of the job lets one
+ * of them write. Rows that a commit holds, perhaps while it waits for a standby,
+ * are passed over: they are about to change, or to be given back.
+ *
  * @module
  */
 
+import { UNAWAITED } from "../../../shared/postgres/pool.ts";
 import type { Row, Runner } from "../../../shared/postgres/session.ts";
 import {
   FIRST_FINISHED,
   FIRST_SETTLED,
+  IS_DELETED,
   JOBS,
   readJob,
 } from "../row_columns.ts";
@@ -73,7 +81,7 @@ export class JobReads {
     const { nowMs, dueMs = nowMs, limit, instance, leaseMs } = leases;
     const rows = await this.#runner.query(
       `WITH due AS MATERIALIZED (SELECT owner, id, n, next_attempt_ms, ` +
-        `payload_bytes FROM jobs WHERE ${UNFINISHED} ` +
+        `payload_bytes FROM jobs WHERE ${UNAWAITED} AND ${UNFINISHED} ` +
         "AND next_attempt_ms <= $1::bigint AND (leased_until_ms IS NULL OR " +
         "leased_until_ms <= $2::bigint OR $3::boolean AND " +
         `leased_by <> $4::text AND leased_by <> ALL(ARRAY(${ALIVE}))) ` +
@@ -107,10 +115,12 @@ export class JobReads {
     { instance, jobs, untilMs },
   ) => {
     await this.#runner.query(
-      "UPDATE jobs SET leased_until_ms = $4::bigint FROM " +
-        "unnest($1::text[], $2::text[]) AS of(owner, id) " +
-        "WHERE jobs.owner = of.owner AND jobs.id = of.id " +
-        "AND leased_by = $3::text",
+      "WITH held AS MATERIALIZED (SELECT jobs.owner, jobs.id FROM " +
+        "unnest($1::text[], $2::text[]) AS of(owner, id) JOIN jobs " +
+        `USING(owner, id) WHERE ${UNAWAITED} AND leased_by = $3::text ` +
+        "FOR UPDATE OF jobs SKIP LOCKED) " +
+        "UPDATE jobs SET leased_until_ms = $4::bigint FROM held " +
+        "WHERE jobs.owner = held.owner AND jobs.id = held.id",
       [
         jobs.map(({ owner }) => owner),
         jobs.map(({ id }) => id),
@@ -142,6 +152,17 @@ export class JobReads {
     const ms = row?.["ms"];
     return typeof ms === "number" ? ms : undefined;
   }
+
+  /** Deleted jobs that are due. */
+  deletedJobs: RelayerStore["deletedJobs"] = async ({ nowMs, limit }) => {
+    const rows = await this.#runner.query(
+      `SELECT ${COLUMNS} FROM jobs WHERE ${IS_DELETED} ` +
+        "AND next_attempt_ms <= $1::bigint ORDER BY next_attempt_ms " +
+        "LIMIT $2::bigint",
+      [nowMs, limit],
+    );
+    return rows.map(toJob);
+  };
 
   /**
    * How many jobs of an owner are unfinished, and the bytes of their payloads.

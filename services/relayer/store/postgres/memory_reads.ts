@@ -133,7 +133,8 @@ export class MemoryReads {
           {
             sql: "SELECT first_change AS first, " +
               "coalesce(change, first_change) AS last, " +
-              "coalesce(swept_change, 0) AS swept FROM numbering " +
+              "coalesce(swept_change, 0) AS swept, " +
+              "coalesce(gaps, '{}') AS gaps FROM numbering " +
               "LEFT JOIN owners ON owner = $1::text",
             parameters: [owner],
           },
@@ -224,6 +225,7 @@ function readBounds(row: Row | undefined): FeedBounds {
     first: Number(row?.["first"]),
     last: Number(row?.["last"]),
     swept: Number(row?.["swept"]),
+    gaps: (row?.["gaps"] ?? []) as readonly number[],
   };
 }
 

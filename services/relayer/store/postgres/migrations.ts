@@ -41,8 +41,15 @@ CREATE TABLE owners(
   owner text COLLATE "C" PRIMARY KEY,
   -- The last number that was given.
   change bigint NOT NULL,
-  -- The highest change of a tombstone that is gone.
+  -- The highest change of a tombstone that is gone; at first, where the numbers
+  -- of the owner begin.
   swept_change bigint NOT NULL DEFAULT 0,
+  -- When the server that gave it was started, in microseconds since the epoch.
+  server bigint NOT NULL DEFAULT 0,
+  -- Pairs: the last number of a server that this one knows of, and the number
+  -- after which the next server went on. The former may have given others
+  -- between them, in commits that were lost with it.
+  gaps bigint[] NOT NULL DEFAULT '{}',
   -- The last removal or new vector: an index without it must not become a
   -- snapshot.
   cut_change bigint NOT NULL DEFAULT 0
@@ -87,6 +94,8 @@ ALTER TABLE jobs ALTER COLUMN payload SET STORAGE EXTERNAL;
 CREATE INDEX jobs_due ON jobs(next_attempt_ms, n) WHERE status < 3;
 CREATE INDEX jobs_open ON jobs(owner) INCLUDE (payload_bytes) WHERE status < 3;
 CREATE INDEX jobs_finished ON jobs(finished_ms) WHERE finished_ms IS NOT NULL;
+CREATE INDEX jobs_deleted ON jobs(next_attempt_ms)
+  WHERE status = 4 AND payload_bytes = 0;
 
 -- Sealed bytes look random, so nothing tries to compress them.
 CREATE TABLE memories(

@@ -5,15 +5,17 @@
  *
  * The commit waits for no disk and no standby. A request's writes are committed
  * after its nonce, and the database's log is in that order. So a crash or a
- * failover that leaves a write leaves its nonce as well. A request that only reads leaves nothing, and may be answered
- * again after a crash of the database.
+ * failover that leaves a write leaves its nonce as well. A request that only
+ * reads leaves nothing, and may be answered again after a crash of the database.
  *
  * @module
  */
 
 import { setImmediate } from "node:timers";
+import { UNAWAITED } from "../../../shared/postgres/pool.ts";
 import type { Runner } from "../../../shared/postgres/session.ts";
-import { type CommitOutcome, StoreBusyError } from "../store.ts";
+import type { CommitOutcome } from "../changes.ts";
+import { StoreBusyError } from "../store.ts";
 import type { ChangeOf } from "./commit_steps.ts";
 
 /** Options of {@linkcode NonceClaims}. */
@@ -41,12 +43,11 @@ const BUSY_RETRY_MS = 1_000;
 
 const TAKEN: CommitOutcome = { kind: "conflict", change: 0 };
 
-const CLAIM = "WITH without_disk AS MATERIALIZED " +
-  "(SELECT set_config('synchronous_commit', 'off', true)) " +
-  "INSERT INTO nonces AS there(nonce, expires_ms) " +
-  "SELECT of.nonce, of.expires_ms FROM without_disk, " +
+const CLAIM = "INSERT INTO nonces AS there(nonce, expires_ms) " +
+  "SELECT of.nonce, of.expires_ms " +
+  "FROM unnest($1::text[], $2::bigint[]) AS of(nonce, expires_ms) " +
   // In the same order everywhere, so that replays do not wait in a circle.
-  "unnest($1::text[], $2::bigint[]) AS of(nonce, expires_ms) ORDER BY nonce " +
+  `WHERE ${UNAWAITED} ORDER BY nonce ` +
   "ON CONFLICT (nonce) DO UPDATE SET expires_ms = excluded.expires_ms " +
   "WHERE there.expires_ms <= $3::bigint RETURNING nonce";
 

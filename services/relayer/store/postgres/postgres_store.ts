@@ -16,10 +16,12 @@ import {
   type DatabaseHealth,
   HealthWatch,
 } from "../../../shared/postgres/database_health.ts";
-import type { Pool } from "../../../shared/postgres/pool.ts";
+import { dividedPool, type Pool } from "../../../shared/postgres/pool.ts";
 import type { Runner } from "../../../shared/postgres/session.ts";
+import type { Change, CommitOutcome } from "../changes.ts";
 import { IMPORT_UNDER_WAY, type Notice, type RelayerStore } from "../store.ts";
 import { CommitWriter } from "./commit_writer.ts";
+import { unawaitedStatements } from "./group_statement.ts";
 import { JobReads, type LeasedJobs } from "./job_reads.ts";
 import { MemoryReads } from "./memory_reads.ts";
 import { migrationPlan } from "./migrations.ts";
@@ -87,7 +89,10 @@ interface StoreParts {
 
 /** Connections for what a relayer keeps beside the rows of this store. */
 interface BesidePools {
-  /** For keys, blobs and their catalogue. */
+  /**
+   * For keys, blobs and their catalogue. They are read like rows, over
+   * connections that no waiting commit keeps.
+   */
   readonly data: Pool;
   /** For the log of the embedded ledger, which every request looks at. */
   readonly ledger: Pool;
@@ -95,13 +100,15 @@ interface BesidePools {
   readonly locks: Pool;
 }
 
-/** A third of the connections writes, and another one is for data beside. */
+/**
+ * A third of the connections writes rows; the others read. Those below come in
+ * addition.
+ */
 const SHARE = 1 / 3;
 /** One that looks at the ledger's log and one that adds to it, if it is there. */
 const LEDGER_CONNECTIONS = 2;
-/** One of them may be busy with a long blob. */
-const LEAST_DATA = 2;
-/** Connections for locks, beyond the others. */
+/** They write data beside the rows; one may be busy with a long blob. */
+const DATA_CONNECTIONS = 2;
 const LOCK_CONNECTIONS = 2;
 
 /** A store in a schema of a database, which other instances may use as well. */
@@ -126,7 +133,7 @@ export class PostgresStore extends DatabaseStore<Notice, StoreParts>
     const share = Math.max(1, Math.floor(connections * SHARE));
     const database = await openDatabase<Notice>(this.#options, {
       plan: migrationPlan(schema),
-      reading: Math.max(1, connections - 2 * share),
+      reading: Math.max(1, connections - share),
       onNotice: (notice) => this.hear(notice),
       onGap: () => this.hear({ kind: "gap" }),
     });
@@ -152,6 +159,7 @@ export class PostgresStore extends DatabaseStore<Notice, StoreParts>
         ...{ pools, hasSessions, maxQueuedBytes },
         nowMs: () => this.#nowMs(),
         maxQueuedRows: maxQueuedChanges,
+        demandDurable: () => database.replication.demand(),
       }),
       nonces: new NonceClaims({
         runner: database.reading,
@@ -161,7 +169,10 @@ export class PostgresStore extends DatabaseStore<Notice, StoreParts>
       memories: new MemoryReads(database.reading),
       sides: new SideReads(database.reading),
       beside: {
-        data: database.openPool({ max: Math.max(LEAST_DATA, share) }),
+        data: dividedPool(
+          database.reading,
+          database.openPool({ max: DATA_CONNECTIONS }),
+        ),
         ledger: database.openPool({ max: LEDGER_CONNECTIONS }),
         locks: database.openPool({ max: LOCK_CONNECTIONS }),
       },
@@ -205,9 +216,12 @@ export class PostgresStore extends DatabaseStore<Notice, StoreParts>
     return this.demand().beside;
   }
 
-  /** Checks that the database answers, and takes writes. */
+  /**
+   * Checks that the database answers, and that its server takes writes. Where
+   * these are refused for lack of a standby, recalls go on.
+   */
   readonly check: RelayerStore["check"] = () =>
-    this.use(({ database, beside }) => database.check([beside.data]));
+    this.use(({ database }) => database.check([database.reading]));
 
   /**
    * Lets a write pass that is not one of this store.
@@ -224,6 +238,9 @@ export class PostgresStore extends DatabaseStore<Notice, StoreParts>
       // What a request writes after its nonce demands the standby.
       if (changes.length === 1 && first?.kind === "nonce") {
         return nonces.claim(first);
+      }
+      if (changes.every(({ kind }) => kind === "rate")) {
+        return this.#addRates(database.reading, changes);
       }
       database.replication.demand();
       return commits.commit(changes);
@@ -250,6 +267,10 @@ export class PostgresStore extends DatabaseStore<Notice, StoreParts>
     this.use(({ jobs }) =>
       jobs.nextMs({ nowMs: this.#nowMs(), mayEnd: this.mayEndLeases() })
     );
+
+  /** Deleted jobs whose blobs are removed once more. */
+  readonly deletedJobs: RelayerStore["deletedJobs"] = (query) =>
+    this.use(({ jobs }) => jobs.deletedJobs(query));
 
   /**
    * How many jobs of an owner are unfinished, and the bytes of their payloads.
@@ -328,6 +349,21 @@ export class PostgresStore extends DatabaseStore<Notice, StoreParts>
   /** Removes rows that have expired. */
   readonly sweep: RelayerStore["sweep"] = (bounds) =>
     this.use(({ database }) => sweep(database.reading, bounds));
+
+  /**
+   * Adds points that were spent. A failover may lose some, which gives callers a
+   * few more; in return all relayers go on counting without a standby.
+   */
+  async #addRates(
+    runner: Runner,
+    changes: readonly Change[],
+  ): Promise<CommitOutcome> {
+    const statements = unawaitedStatements(changes, { nowMs: this.#nowMs() });
+    for (const { sql, parameters } of statements) {
+      await runner.query(sql, parameters);
+    }
+    return { kind: "ok" };
+  }
 
   #nowMs(): number {
     return (this.#options.time ?? this.clock).nowMs();

@@ -1,7 +1,8 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { serviceTest } from "../../../../tests/support/services.ts";
 import { waitUntil } from "../../../../tests/support/wait_until.ts";
-import { type Change, IMPORT_UNDER_WAY, StoreBusyError } from "../store.ts";
+import type { Change } from "../changes.ts";
+import { IMPORT_UNDER_WAY, StoreBusyError } from "../store.ts";
 import {
   ALICE,
   BOB,
@@ -157,6 +158,62 @@ storeTest(
     );
   },
   { maxQueuedChanges: 20 },
+);
+
+storeTest(
+  "PostgresStore.memoryFeed() tells readers to begin anew who have seen what a lost server has given, and nobody else",
+  async ({ store, schema }) => {
+    const mustResync = async (change: number) =>
+      (await store.memoryFeed(ALICE, { limit: 1, after: { change } }))
+        .mustResync;
+    const lives = 20;
+    const heads: number[] = [];
+    for (let life = 0; life < lives; life++) {
+      await store.commit([newMemory(`m${life}`)]);
+      heads.push(await store.head(ALICE));
+      // Another server goes on, which may lack what came after.
+      await TEST_SERVER.sql(`UPDATE ${schema}.owners SET server = server - 1`);
+    }
+    await store.commit([newMemory("last")]);
+    assertEquals(
+      await Promise.all(heads.map((head) => mustResync(head))),
+      // The gaps of the last 16 are known.
+      heads.map((_, life) => life < lives - 16),
+    );
+    assertEquals(
+      await Promise.all(heads.map((head) => mustResync(head + 1))),
+      heads.map(() => true),
+    );
+    // The only commit of an owner is lost, and all that is known of the owner.
+    const memory = sampleMemory({ owner: BOB });
+    await store.commit([{ kind: "new_memory", memory }]);
+    const lost = { change: await store.head(BOB) };
+    for (const table of ["owners", "memories"]) {
+      await TEST_SERVER.sql(
+        `DELETE FROM ${schema}.${table} WHERE owner = '${BOB}'`,
+      );
+    }
+    const page = await store.memoryFeed(BOB, { limit: 1, after: lost });
+    assertEquals(page.mustResync, true);
+  },
+);
+
+storeTest(
+  "PostgresStore.commit() begins the numbers of an owner above all that a lost server can have given",
+  async ({ store, schema, clock }) => {
+    const seen: number[] = [];
+    for (let life = 0; life < 2; life++) {
+      clock.advance(400_000_000_000 * life);
+      const memory = sampleMemory({ owner: BOB });
+      await store.commit([{ kind: "new_memory", memory }]);
+      seen.push(await store.head(BOB));
+      for (const table of ["owners", "memories"]) {
+        await TEST_SERVER.sql(`DELETE FROM ${schema}.${table}`);
+      }
+    }
+    const [lost = 0, later = 0] = seen;
+    assert(later > lost, `${seen}`);
+  },
 );
 
 storeTest(

@@ -5,22 +5,23 @@
  * @module
  */
 
-import type { Runner } from "../../../shared/postgres/session.ts";
+import { readBytes } from "../../../shared/postgres/long_bytes.ts";
+import type { Pool } from "../../../shared/postgres/pool.ts";
 import { WINDOWS } from "../row_columns.ts";
 import type { RelayerStore } from "../store.ts";
 
 /** Reads the small tables. */
 export class SideReads {
-  readonly #runner: Runner;
+  readonly #pool: Pool;
 
   /** Takes the connections to use. */
-  constructor(runner: Runner) {
-    this.#runner = runner;
+  constructor(pool: Pool) {
+    this.#pool = pool;
   }
 
   /** The claim of a client's key. */
   keyClaim: RelayerStore["keyClaim"] = async (owner, key, nowMs) => {
-    const [row] = await this.#runner.query(
+    const [row] = await this.#pool.query(
       "SELECT fingerprint, job_ids, expires_ms FROM key_claims " +
         "WHERE owner = $1::text AND key = $2::text AND expires_ms > $3::bigint",
       [owner, key, nowMs],
@@ -35,7 +36,7 @@ export class SideReads {
 
   /** Those of some blobs that are noted as impossible to restore. */
   badBlobs: RelayerStore["badBlobs"] = async (owner, blobIds) => {
-    const rows = await this.#runner.query(
+    const rows = await this.#pool.query(
       "SELECT blob_id FROM bad_blobs WHERE owner = $1::text " +
         "AND blob_id = ANY($2::text[])",
       [owner, blobIds],
@@ -45,7 +46,7 @@ export class SideReads {
 
   /** Nonces that have not expired. */
   nonces: RelayerStore["nonces"] = async (nowMs) => {
-    const rows = await this.#runner.query(
+    const rows = await this.#pool.query(
       "SELECT nonce FROM nonces WHERE expires_ms > $1::bigint",
       [nowMs],
     );
@@ -54,7 +55,7 @@ export class SideReads {
 
   /** Rate windows from a minute on. */
   rateWindows: RelayerStore["rateWindows"] = async (fromMinute) => {
-    const rows = await this.#runner.query(
+    const rows = await this.#pool.query(
       `SELECT ${WINDOWS.selected} FROM rate_windows ` +
         "WHERE minute >= $1::bigint ORDER BY rate_windows.minute, name",
       [fromMinute],
@@ -66,7 +67,7 @@ export class SideReads {
   rateWindowsOf: RelayerStore["rateWindowsOf"] = async (
     { names, minutes },
   ) => {
-    const rows = await this.#runner.query(
+    const rows = await this.#pool.query(
       `SELECT ${WINDOWS.selected} FROM rate_windows ` +
         "WHERE minute = ANY($1::bigint[]) AND name = ANY($2::text[])",
       [minutes, names],
@@ -76,7 +77,7 @@ export class SideReads {
 
   /** The whole snapshot of an owner's index. */
   snapshot: RelayerStore["snapshot"] = async (owner) => {
-    const [row] = await this.#runner.query(
+    const [row] = await this.#pool.query(
       "SELECT name, change, parts FROM index_snapshots " +
         "WHERE owner = $1::text AND parts > 0",
       [owner],
@@ -89,13 +90,10 @@ export class SideReads {
   };
 
   /** A part of a snapshot. */
-  snapshotPart: RelayerStore["snapshotPart"] = async (name, part) => {
-    const [row] = await this.#runner.query(
-      "SELECT bytes FROM snapshot_parts " +
+  snapshotPart: RelayerStore["snapshotPart"] = (name, part) =>
+    readBytes(this.#pool, {
+      sql: "SELECT bytes FROM snapshot_parts " +
         "WHERE name = $1::text AND part = $2::integer",
-      [name, part],
-    );
-    const bytes = row?.["bytes"];
-    return bytes instanceof Uint8Array ? bytes : undefined;
-  };
+      parameters: [name, part],
+    });
 }

@@ -150,18 +150,23 @@ function removalStatement(
   };
 }
 
-/** Begins a snapshot unless its index lacks a removal, or is of another database. */
+/**
+ * Begins a snapshot unless its index lacks a removal, is of another database, or
+ * has commits that were lost with a server.
+ */
 function beginStatement(
   { owner, name, change }: ChangeOf<"begin_snapshot">,
   { back, nowMs }: StatementTime & { readonly back: number },
 ): Statement {
   return {
     sql: "WITH head AS (SELECT change - $4::bigint AS last, " +
-      "greatest(cut_change, first_change) AS least FROM owners, numbering " +
-      "WHERE owner = $1::text) INSERT INTO index_snapshots(owner, name, " +
+      "greatest(cut_change, swept_change, first_change) AS least, gaps " +
+      "FROM owners, numbering WHERE owner = $1::text) INSERT INTO index_snapshots(owner, name, " +
       "change, parts, begun_ms) SELECT $1::text, $2::text, " +
       "coalesce($3::bigint, last), 0, $5::bigint FROM head " +
       "WHERE coalesce($3::bigint, last) BETWEEN least AND last " +
+      "AND NOT EXISTS(SELECT FROM generate_series(1, cardinality(gaps), 2) " +
+      "AS at WHERE gaps[at] < $3::bigint AND $3::bigint < gaps[at + 1]) " +
       "ON CONFLICT (owner) DO UPDATE SET name = excluded.name, " +
       "change = excluded.change, parts = 0, begun_ms = excluded.begun_ms",
     parameters: [owner, name, change ?? null, back, nowMs],

@@ -1,10 +1,13 @@
 /**
  * Removes rows that have expired. Instances that do so at once take different
- * rows.
+ * rows. No commit waits for the disk or a standby, since a removal that is lost
+ * is made again. Rows that others hold are left for the next time: a commit may
+ * hold them for as long as it waits for a standby.
  *
  * @module
  */
 
+import { UNAWAITED } from "../../../shared/postgres/pool.ts";
 import type { Runner } from "../../../shared/postgres/session.ts";
 import type { RelayerStore } from "../store.ts";
 
@@ -47,7 +50,7 @@ export async function sweep(
     const { count } = await runner.query(
       `DELETE FROM ${table} WHERE ctid = ANY(ARRAY(SELECT ctid ` +
         `FROM ${table} WHERE ${column} < $1::bigint ORDER BY ${column} ` +
-        "LIMIT $2::bigint FOR UPDATE SKIP LOCKED))",
+        `LIMIT $2::bigint FOR UPDATE SKIP LOCKED)) AND ${UNAWAITED}`,
       [first[table], left],
     );
     left -= count ?? 0;
@@ -68,9 +71,10 @@ async function sweepTombstones(
 ): Promise<number> {
   const [row] = await runner.query(
     "WITH old AS MATERIALIZED (SELECT owner, id, change FROM tombstones " +
-      "WHERE deleted_ms < $1::bigint ORDER BY deleted_ms LIMIT $2::bigint), " +
+      `WHERE deleted_ms < $1::bigint AND ${UNAWAITED} ` +
+      "ORDER BY deleted_ms LIMIT $2::bigint), " +
       "held AS MATERIALIZED (SELECT owner FROM owners WHERE owner = ANY(" +
-      "ARRAY(SELECT owner FROM old)) ORDER BY owner FOR UPDATE), " +
+      "ARRAY(SELECT owner FROM old)) ORDER BY owner FOR UPDATE SKIP LOCKED), " +
       "gone AS (DELETE FROM tombstones AS there USING old " +
       "JOIN held ON held.owner = old.owner WHERE there.owner = old.owner " +
       "AND there.id = old.id AND there.change = old.change " +
@@ -94,8 +98,9 @@ async function sweepParts(
   limit: number,
 ): Promise<number> {
   await runner.query(
-    "DELETE FROM index_snapshots " +
-      "WHERE parts = 0 AND begun_ms < $1::bigint",
+    "DELETE FROM index_snapshots WHERE ctid = ANY(ARRAY(SELECT ctid " +
+      "FROM index_snapshots WHERE parts = 0 AND begun_ms < $1::bigint " +
+      `FOR UPDATE SKIP LOCKED)) AND ${UNAWAITED}`,
     [nowMs - SNAPSHOT_MS],
   );
   // Steps from name to name: there are many parts, but few names.
@@ -109,7 +114,8 @@ async function sweepParts(
       "NOT EXISTS(SELECT 1 FROM index_snapshots AS there " +
       "WHERE there.name = names.name)) " +
       "SELECT part.ctid FROM orphans JOIN snapshot_parts AS part " +
-      "ON part.name = orphans.name LIMIT $1::bigint))",
+      "ON part.name = orphans.name LIMIT $1::bigint " +
+      `FOR UPDATE OF part SKIP LOCKED)) AND ${UNAWAITED}`,
     [limit],
   );
   return count ?? 0;

@@ -5,7 +5,7 @@
  */
 
 import type { DatabaseSync } from "node:sqlite";
-import type { Change, CommitOutcome } from "../store.ts";
+import type { Change, CommitOutcome } from "../changes.ts";
 import type { JobRows } from "./job_rows.ts";
 import type { ChangeCounter, MemoryFeed } from "./memory_reads.ts";
 import type { MemoryWrites } from "./memory_writes.ts";

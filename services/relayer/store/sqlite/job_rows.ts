@@ -6,10 +6,12 @@
 
 import type { DatabaseSync } from "node:sqlite";
 import type { JobRow, NewJob } from "../rows.ts";
-import type { Change, JobLeases, JobName, RelayerStore } from "../store.ts";
+import type { Change } from "../changes.ts";
+import type { JobLeases, JobName, RelayerStore } from "../store.ts";
 import {
   FIRST_FINISHED,
   FIRST_SETTLED,
+  IS_DELETED,
   isUnfinished,
   JOBS,
   readJob,
@@ -48,6 +50,8 @@ const STATEMENTS = {
     WHERE ${UNFINISHED} AND next_attempt_ms <= ? AND ${UNLISTED}
     ORDER BY next_attempt_ms, n LIMIT ?`,
   one: `${SELECT} WHERE n = ?`,
+  deleted: `${SELECT} WHERE ${IS_DELETED} AND next_attempt_ms <= ?
+    ORDER BY next_attempt_ms LIMIT ?`,
   next: `SELECT next_attempt_ms AS ms FROM jobs
     WHERE ${UNFINISHED} AND ${UNLISTED} ORDER BY next_attempt_ms, n LIMIT 1`,
   open: `SELECT open_jobs AS jobs, open_bytes AS bytes FROM owners
@@ -183,6 +187,14 @@ export class JobRows {
       if (record !== undefined) jobs.push(this.#read(record));
     }
     return jobs;
+  }
+
+  /** Deleted jobs that are due; see {@linkcode RelayerStore.deletedJobs}. */
+  deleted(
+    { nowMs, limit }: Parameters<RelayerStore["deletedJobs"]>[0],
+  ): readonly JobRow[] {
+    return this.#statements.deleted.all(nowMs, limit)
+      .map((record) => this.#read(record));
   }
 
   /** Sets when leases end; see {@linkcode RelayerStore.renewLeases}. */

@@ -7,7 +7,7 @@
 
 import type { DatabaseSync } from "node:sqlite";
 import type { MemoryRow, NewMemory } from "../rows.ts";
-import type { Change } from "../store.ts";
+import type { Change } from "../changes.ts";
 import { MEMORIES, RowColumns } from "../row_columns.ts";
 import type { ChangeCounter } from "./memory_reads.ts";
 import type { NamespaceSums } from "./namespace_sums.ts";

@@ -183,4 +183,10 @@ export const RELAYER_MIGRATIONS: readonly Migration[] = [
       "CREATE INDEX memories_reindexed ON memories(owner, reindexed_change) " +
       "WHERE reindexed_change IS NOT NULL",
   },
+  {
+    version: 6,
+    name: "blobs of deleted jobs",
+    sql: "CREATE INDEX jobs_deleted ON jobs(next_attempt_ms) " +
+      "WHERE status = 4 AND payload_bytes = 0",
+  },
 ];

@@ -8,7 +8,8 @@
 
 import type { DatabaseSync } from "node:sqlite";
 import { ExpiredRows } from "../../../shared/sqlite/expired_rows.ts";
-import type { KeyClaim, RateWindow, RelayerStore } from "../store.ts";
+import type { KeyClaim, RateWindow } from "../rows.ts";
+import type { RelayerStore } from "../store.ts";
 import { WINDOWS } from "../row_columns.ts";
 import { prepareAll, type Statements } from "./row_columns.ts";
 import type { SnapshotRows } from "./snapshot_rows.ts";

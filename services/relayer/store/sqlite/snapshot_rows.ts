@@ -7,7 +7,8 @@
  */
 
 import type { DatabaseSync } from "node:sqlite";
-import type { IndexSnapshot, SnapshotPart } from "../store.ts";
+import type { SnapshotPart } from "../changes.ts";
+import type { IndexSnapshot } from "../store.ts";
 import { prepareAll, type Statements } from "./row_columns.ts";
 
 const STATEMENTS = {

@@ -18,13 +18,8 @@ import {
   lockFolder,
 } from "../../../shared/sqlite/folder_lock.ts";
 import { migrate } from "../../../shared/sqlite/migrations.ts";
-import type {
-  Change,
-  CommitOptions,
-  CommitOutcome,
-  RelayerStore,
-} from "../store.ts";
-import { estimateBytes } from "../changes.ts";
+import type { CommitOptions, RelayerStore } from "../store.ts";
+import { type Change, type CommitOutcome, estimateBytes } from "../changes.ts";
 import { IMPORT_UNDER_WAY } from "../store.ts";
 import { ChangeApplier } from "./change_applier.ts";
 import { FileErrors, openDatabase } from "./database_file.ts";
@@ -204,6 +199,10 @@ export class SqliteStore implements RelayerStore {
   readonly nextJobMs: RelayerStore["nextJobMs"] = () =>
     this.#read(({ jobs }) => jobs.nextMs());
 
+  /** Deleted jobs whose blobs are removed once more. */
+  readonly deletedJobs: RelayerStore["deletedJobs"] = (query) =>
+    this.#read(({ jobs }) => jobs.deleted(query));
+
   /**
    * How many jobs of an owner are unfinished, and the bytes of their payloads.
    */
@@ -334,9 +333,10 @@ export class SqliteStore implements RelayerStore {
   /**
    * Removes in several transactions: a single one would block other work long.
    *
-   * It awaits the writer itself, as `#write()` does: one more promise in between
-   * would settle this commit after a later one of the same transaction, and the
-   * caller would take a row out of the index that came after the removal.
+   * It awaits the writer itself, as `#write()` does. With one more promise in
+   * between, this commit would settle after a later one of the same
+   * transaction. The caller would then take a row out of the index that came
+   * after the removal.
    */
   async #removeNamespace(
     of: Extract<Change, { readonly kind: "remove_namespace" }>,

@@ -8,7 +8,8 @@ import {
 import { DatabaseSync } from "node:sqlite";
 import { FakeClock } from "../../../../tests/support/fake_clock.ts";
 import { RecordingLogger } from "../../../../tests/support/recording_logger.ts";
-import { type Change, StoreBusyError } from "../store.ts";
+import type { Change } from "../changes.ts";
+import { StoreBusyError } from "../store.ts";
 import { ALICE, sampleJob, sampleMemory } from "../testing/sample_rows.ts";
 import { storeConformance } from "../testing/store_conformance.ts";
 import { migrate } from "../../../shared/sqlite/migrations.ts";

@@ -6,7 +6,7 @@ import {
   RecordingDatabase,
 } from "../../../../tests/support/statement_steps.ts";
 import { migrate } from "../../../shared/sqlite/migrations.ts";
-import type { Change } from "../store.ts";
+import type { Change } from "../changes.ts";
 import {
   ALICE,
   BOB,
@@ -55,6 +55,8 @@ const CALLS: Readonly<Record<string, Call>> = {
       jobs: [{ owner: ALICE, id: "job 7" }],
       untilMs: 0,
     }),
+  "deleted jobs": ({ jobs }) =>
+    jobs.deleted({ nowMs: LEASES.nowMs, limit: LIMIT }),
   "the next job": ({ jobs }) => jobs.nextMs(),
   "open jobs": ({ jobs }) => jobs.open(ALICE),
   "a claim": ({ sides }) => sides.findClaim(ALICE, "key 7", 0),

@@ -5,7 +5,8 @@
  * @module
  */
 
-import type { Change, CommitOutcome, RelayerStore } from "../store.ts";
+import type { Change, CommitOutcome } from "../changes.ts";
+import type { RelayerStore } from "../store.ts";
 
 /** Options of {@linkcode conflictingStore}. */
 export interface ConflictingStoreOptions {

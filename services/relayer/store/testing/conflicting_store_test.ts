@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { openSubject, withStore } from "../sqlite/testing/open_store.ts";
-import type { Change } from "../store.ts";
+import type { Change } from "../changes.ts";
 import { conflictingStore } from "./conflicting_store.ts";
 import { ALICE, sampleJob } from "./sample_rows.ts";
 import { storeConformance } from "./store_conformance.ts";

@@ -7,7 +7,8 @@
 
 import type { SeededRandom } from "../../../../tests/support/seeded_random.ts";
 import { withoutUndefined } from "../../../../tests/support/without_undefined.ts";
-import type { Change, RelayerStore } from "../store.ts";
+import type { Change } from "../changes.ts";
+import type { RelayerStore } from "../store.ts";
 import {
   ALICE,
   BOB,

@@ -164,12 +164,14 @@ export async function fillData(
     await store.commit([{ kind: "new_job", job }]);
   }
   await blobs.put(random.bytes(longBytes));
-  await local.putOwnerKey(BOB, {
+  await local.keys.putOwnerKey(BOB, {
     ...{ id: "ab".repeat(32), encrypted: random.bytes(300) },
     ...{ publicKey: random.bytes(32), link: undefined },
   });
-  await addKey(local, systemClock);
-  for (const { seed } of await local.receiptKeys()) bytes.push(seed.slice());
+  await addKey(local.keys, systemClock);
+  for (const { seed } of await local.keys.receiptKeys()) {
+    bytes.push(seed.slice());
+  }
   return { bytes };
 }
 
@@ -209,7 +211,7 @@ export async function describeData(data: RelayerData): Promise<unknown> {
         }),
       ),
       claims: await store.keyClaim(owner, "k1", SAMPLE_MS),
-      ownerKeys: await local.ownerKeys(owner),
+      ownerKeys: await local.keys.ownerKeys(owner),
       digest: await local.digest(owner, formatSaltText("text-1")),
     };
   }));

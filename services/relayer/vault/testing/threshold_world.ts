@@ -201,7 +201,7 @@ export class ThresholdWorld {
         threshold: 2,
         fetch: this.servers.fetch,
       }),
-      store: local,
+      store: local.keys,
       keyServerIds: this.keyServers.map(({ objectId }) => objectId),
       threshold: 2,
       findAccount: async () => {

@@ -6,10 +6,9 @@
 
 import type { Runner } from "../../../shared/postgres/session.ts";
 import type { HistoryRecord } from "../../domain/history.ts";
+import { HistoryPageFill } from "../history_page.ts";
 import type { HistoryPage, HistoryQuery } from "../queries.ts";
 
-/** The most records that a page reads. */
-const MAX_LOOKED_AT = 5_000;
 /** How many records are read together when some may not be wanted. */
 const PIECE = 500;
 
@@ -27,25 +26,11 @@ export class HistoryReads {
    * folded meanwhile, never changed.
    */
   async page(query: HistoryQuery): Promise<HistoryPage> {
-    const { limit, types, run } = query;
-    const isFiltered = types !== undefined || run !== undefined;
-    const records: HistoryRecord[] = [];
-    let lastSeq = query.afterSeq;
-    for (let left = isFiltered ? MAX_LOOKED_AT : limit + 1; left > 0;) {
-      const piece = Math.min(PIECE, left);
-      const rows = await this.#rows(query, { afterSeq: lastSeq, limit: piece });
-      for (const record of rows) {
-        const isWantedHere = !isFiltered || isWanted(record, query);
-        if (isWantedHere && records.length === limit) {
-          return { records, nextAfterSeq: lastSeq };
-        }
-        lastSeq = record.seq;
-        if (isWantedHere) records.push(record);
-      }
-      if (rows.length < piece) return { records };
-      left -= rows.length;
+    const filling = new HistoryPageFill(query, PIECE);
+    for (;;) {
+      const page = filling.take(await this.#rows(query, filling.piece));
+      if (page !== undefined) return page;
     }
-    return { records, nextAfterSeq: lastSeq };
   }
 
   async #rows(
@@ -89,9 +74,4 @@ export class HistoryReads {
 
 function foldedHash(state: string | null): string {
   return state === null ? "" : JSON.parse(state).historyFolded?.hash ?? "";
-}
-
-function isWanted({ text }: HistoryRecord, query: HistoryQuery): boolean {
-  const { type, run } = JSON.parse(text);
-  return (query.types?.includes(type) ?? true) && run === (query.run ?? run);
 }

@@ -5,23 +5,24 @@
  * @module
  */
 
-import type { Runner } from "../../../shared/postgres/session.ts";
+import type { Pool } from "../../../shared/postgres/pool.ts";
 import type { WorkerName } from "../queries.ts";
 
 /**
  * Finds and gives numbers. Sequences give them, so that several instances may
  * do so at once. A number stays as long as the database, so what is cached is
  * never wrong; what is not there is asked for each time, since another instance
- * may add it.
+ * may add it. New numbers are committed like tasks: one that a failover loses
+ * would be given again.
  */
 export class InternedNames {
-  readonly #runner: Runner;
+  readonly #pool: Pool;
   readonly #tenants = new Map<string, number>();
   readonly #lanes = new Map<string, number>();
 
-  /** Takes the connections to ask over. */
-  constructor(runner: Runner) {
-    this.#runner = runner;
+  /** Takes the connections; it asks by queries, and adds by batches. */
+  constructor(pool: Pool) {
+    this.#pool = pool;
   }
 
   /** The number of a tenant; undefined when it has none. */
@@ -83,11 +84,11 @@ export class InternedNames {
       ids = this.#unknownTenants(ids);
     }
     if (ids.length > 0) {
-      await this.#runner.query(
-        "INSERT INTO tenants(id) SELECT unnest($1::text[]) " +
+      await this.#pool.batch([{
+        sql: "INSERT INTO tenants(id) SELECT unnest($1::text[]) " +
           "ON CONFLICT DO NOTHING",
-        [ids],
-      );
+        parameters: [ids],
+      }]);
       await this.#findTenants(ids);
     }
     let names = this.#unknownLanes(workers);
@@ -96,16 +97,17 @@ export class InternedNames {
       names = this.#unknownLanes(names);
     }
     if (names.length > 0) {
-      await this.#runner.query(
-        "INSERT INTO lanes(tenant, worker) SELECT of.tenant, name.worker " +
+      await this.#pool.batch([{
+        sql:
+          "INSERT INTO lanes(tenant, worker) SELECT of.tenant, name.worker " +
           "FROM unnest($1::integer[], $2::text[]) AS name(tenant, worker) " +
           "JOIN tenants AS of ON of.tenant = name.tenant " +
           "ON CONFLICT DO NOTHING",
-        [
+        parameters: [
           names.map(({ tenantId }) => this.tenantNumber(tenantId)),
           names.map(({ workerId }) => workerId),
         ],
-      );
+      }]);
       await this.#findLanes(names);
     }
   }
@@ -126,7 +128,7 @@ export class InternedNames {
   }
 
   async #findTenants(ids: readonly string[]): Promise<void> {
-    const rows = await this.#runner.query<{ id: string; tenant: number }>(
+    const rows = await this.#pool.query<{ id: string; tenant: number }>(
       "SELECT id, tenant FROM tenants WHERE id = ANY($1::text[])",
       [ids],
     );
@@ -134,7 +136,7 @@ export class InternedNames {
   }
 
   async #findLanes(names: readonly WorkerName[]): Promise<void> {
-    const rows = await this.#runner.query<
+    const rows = await this.#pool.query<
       { id: string; worker: string; lane: number }
     >(
       "SELECT of.id, lanes.worker, lanes.lane " +

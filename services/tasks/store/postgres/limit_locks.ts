@@ -7,7 +7,7 @@
  * @module
  */
 
-import type { Runner } from "../../../shared/postgres/session.ts";
+import type { Pool } from "../../../shared/postgres/pool.ts";
 import type { Statement } from "../../../shared/postgres/transaction.ts";
 
 /** A row to lock. */
@@ -30,23 +30,23 @@ export const INBOX_LANE: number = -2;
 
 /** Makes the rows on demand. */
 export class LimitLocks {
-  readonly #runner: Runner;
+  readonly #pool: Pool;
   readonly #there = new Set<string>();
 
-  /** Takes the connections to write over. */
-  constructor(runner: Runner) {
-    this.#runner = runner;
+  /** Takes the connections to write over, by batches. */
+  constructor(pool: Pool) {
+    this.#pool = pool;
   }
 
   /** Makes the rows that are not there yet. */
   async demand(rows: readonly LimitRow[]): Promise<void> {
     const missing = rows.filter((row) => !this.#there.has(keyOf(row)));
     if (missing.length === 0) return;
-    await this.#runner.query(
-      "INSERT INTO limits(tenant, lane) SELECT * FROM unnest(" +
+    await this.#pool.batch([{
+      sql: "INSERT INTO limits(tenant, lane) SELECT * FROM unnest(" +
         "$1::integer[], $2::integer[]) ON CONFLICT DO NOTHING",
-      toColumns(missing),
-    );
+      parameters: toColumns(missing),
+    }]);
     for (const row of missing) this.#there.add(keyOf(row));
   }
 

@@ -26,7 +26,7 @@ import type {
 
 /** Options of {@linkcode PostgresInbox}. */
 export interface PostgresInboxOptions {
-  /** Connections for looks. */
+  /** Connections: queries look, batches write. */
   readonly reading: Pool;
   /**
    * Connections of which one is taken while requests are handled; others than
@@ -184,31 +184,32 @@ export class PostgresInbox implements Inbox {
   /** See {@linkcode Inbox.refuse}. */
   async refuse(refusals: readonly Refusal[]): Promise<number> {
     const { reading } = this.#options;
-    const refused = await reading.query<{ tenant: number }>(
-      "WITH given AS (SELECT * FROM unnest($1::bigint[], $2::text[]) " +
+    const [refused = []] = await reading.batch([{
+      sql: "WITH given AS (SELECT * FROM unnest($1::bigint[], $2::text[]) " +
         "AS of(id, problem)), gone AS (DELETE FROM inbox USING given " +
         "WHERE inbox.id = given.id RETURNING inbox.*, given.problem) " +
         "INSERT INTO inbox_refused(id, tenant, role, asked_ms, worker, key, " +
         "data, options, refused_ms, expires_ms, problem) " +
         "SELECT id, tenant, role, asked_ms, worker, key, data, options, " +
         "now_ms(), now_ms() + $3::bigint, problem FROM gone RETURNING tenant",
-      [
+      parameters: [
         refusals.map(({ number }) => number),
         refusals.map(({ problem }) => problem),
         KEPT_MS,
       ],
-    );
-    for (const tenant of new Set(refused.map(({ tenant }) => tenant))) {
-      await reading.query(
-        "DELETE FROM inbox_refused WHERE tenant = $1::integer AND id <= (" +
+    }]);
+    for (const tenant of new Set(refused.map((row) => Number(row["tenant"])))) {
+      await reading.batch([{
+        sql:
+          "DELETE FROM inbox_refused WHERE tenant = $1::integer AND id <= (" +
           "SELECT id FROM (SELECT id, row_number() OVER newest AS count, " +
           "sum(coalesce(octet_length(data), 0) + octet_length(options) + " +
           "octet_length(problem)) OVER newest AS bytes FROM inbox_refused " +
           "WHERE tenant = $1::integer WINDOW newest AS (ORDER BY id DESC)) " +
           "AS kept WHERE count > $2::bigint OR count > 1 AND bytes > $3::bigint " +
           "ORDER BY id DESC LIMIT 1)",
-        [tenant, MAX_KEPT, MAX_KEPT_BYTES],
-      );
+        parameters: [tenant, MAX_KEPT, MAX_KEPT_BYTES],
+      }]);
     }
     return refused.length;
   }
@@ -238,13 +239,13 @@ export class PostgresInbox implements Inbox {
     let erased = 0;
     // The roles first, so that nothing is added after the rest.
     for (const table of ["enqueue_roles", "inbox", "inbox_refused"]) {
-      const { count } = await this.#options.reading.query(
-        `DELETE FROM ${table} WHERE ctid = ANY(ARRAY(SELECT ctid FROM ` +
+      const [gone] = await this.#options.reading.batch([{
+        sql: `DELETE FROM ${table} WHERE ctid = ANY(ARRAY(SELECT ctid FROM ` +
           `${table} WHERE tenant = (SELECT tenant FROM tenants ` +
           "WHERE id = $1::text) LIMIT $2::bigint))",
-        [tenantId, ERASE_STEP],
-      );
-      erased += count ?? 0;
+        parameters: [tenantId, ERASE_STEP],
+      }]);
+      erased += gone?.count ?? 0;
     }
     return erased;
   }

@@ -70,7 +70,10 @@ export class PostgresStore extends DatabaseStore<Notice, StoreParts>
   };
 
   check: Store["check"] = () =>
-    this.use(({ pools, database }) => database.check(pools.writing));
+    this.use(({ pools, database }) => {
+      database.replication.demand();
+      return database.check(pools.writing);
+    });
 
   commit: Store["commit"] = (...of) =>
     this.use(({ commits, database }) => {
@@ -88,9 +91,17 @@ export class PostgresStore extends DatabaseStore<Notice, StoreParts>
   /** Requests that roles of the database have put into the schema. */
   readonly inbox: Inbox = {
     take: async (...of) => await this.demand().inbox.take(...of),
-    refuse: (refusals) => this.use(({ inbox }) => inbox.refuse(refusals)),
+    refuse: (refusals) =>
+      this.use(({ inbox, database }) => {
+        database.replication.demand();
+        return inbox.refuse(refusals);
+      }),
     refused: (query) => this.use(({ inbox }) => inbox.refused(query)),
-    erase: (tenantId) => this.use(({ inbox }) => inbox.erase(tenantId)),
+    erase: (tenantId) =>
+      this.use(({ inbox, database }) => {
+        database.replication.demand();
+        return inbox.erase(tenantId);
+      }),
   };
 
   sweep: Store["sweep"] = (nowMs, limit) =>
@@ -161,6 +172,18 @@ export class PostgresStore extends DatabaseStore<Notice, StoreParts>
     this.#read(({ records }) => records.starts(query));
   audit: Store["audit"] = (query) =>
     this.#read(({ records }) => records.audit(query));
+  events: Store["events"] = (query) =>
+    this.#read(({ events }) => events.page(query));
+  listeners: Store["listeners"] = (...of) =>
+    this.#read(({ events }) => events.listeners(...of));
+  activity: Store["activity"] = (query) =>
+    this.#read(({ kept }) => kept.activity(query));
+  topCounts: Store["topCounts"] = (query) =>
+    this.#read(({ kept }) => kept.topCounts(query));
+  lateTasks: Store["lateTasks"] = (query) =>
+    this.#read(({ kept }) => kept.lateTasks(query));
+  failingTasks: Store["failingTasks"] = (query) =>
+    this.#read(({ kept }) => kept.failingTasks(query));
 
   #read<Answer>(
     read: (reads: StoreReads) => Promise<Answer>,

@@ -63,7 +63,7 @@ serviceTest(["postgres"], {
 for (const connections of [3, 8]) {
   serviceTest(["postgres"], {
     name:
-      `PostgresStore uses ${connections} connections and one for notifications`,
+      `PostgresStore uses ${connections} connections and two for notifications and names`,
     async fn() {
       const applicationName = `store of ${connections}`;
       const { store, close } = await openSubject({
@@ -97,10 +97,10 @@ for (const connections of [3, 8]) {
         );
         return row?.count ?? 0;
       };
-      await waitUntil(async () => await count() > connections, {
+      await waitUntil(async () => await count() > connections + 1, {
         what: "all connections",
       });
-      assertEquals(await count(), connections + 1);
+      assertEquals(await count(), connections + 2);
       await close();
     },
   });

@@ -10,7 +10,7 @@ import type {
   DatabaseOptions,
   InstanceDatabase,
 } from "../../../shared/postgres/instance_database.ts";
-import type { Pool } from "../../../shared/postgres/pool.ts";
+import { dividedPool, type Pool } from "../../../shared/postgres/pool.ts";
 import { describeError } from "../../../shared/settled.ts";
 import type { WrittenGroup } from "../../../shared/commit_queue.ts";
 import type { Notice } from "../instances.ts";
@@ -134,9 +134,11 @@ export function openParts(
     claiming: database.openPool({ max: share.claiming, plans }),
     reading: database.reading,
   };
+  // A commit that waits for a standby must not keep a connection of reads.
+  const aside = dividedPool(pools.reading, database.openPool({ max: 1 }));
   const known = new KnownTasks();
-  const names = new InternedNames(pools.reading);
-  const locks = new LimitLocks(pools.reading);
+  const names = new InternedNames(aside);
+  const locks = new LimitLocks(aside);
   const reads = new StoreReads(pools.reading, {
     names,
     known,
@@ -149,6 +151,7 @@ export function openParts(
       new GroupApplier(pool, { names, locks, hasSessions: prepare })
     ),
     known,
+    demandDurable: () => database.replication.demand(),
     maxQueuedRows,
     maxQueuedChars: maxQueuedMegabytes * MEGABYTE,
     onApplied,
@@ -169,7 +172,7 @@ export function openParts(
     onLeft: (tasks) => reads.noteLeft(tasks),
   });
   const inbox = new PostgresInbox({
-    reading: pools.reading,
+    reading: aside,
     // Handling requests takes connections to read and write, never one of
     // these.
     locking: pools.claiming,

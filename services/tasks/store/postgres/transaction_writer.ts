@@ -32,6 +32,13 @@ export interface TransactionWriterOptions {
   readonly appliers: readonly Pick<GroupApplier, "apply">[];
   /** The tasks that were read. */
   readonly known: KnownTasks;
+  /**
+   * Throws where a group would wait for a standby in vain: it may have waited
+   * for the one before it.
+   *
+   * @default every group is written
+   */
+  readonly demandDurable?: (() => void) | undefined;
   /** The most rows that wait to be written. */
   readonly maxQueuedRows: number;
   /** The most characters that wait to be written. */
@@ -187,7 +194,8 @@ export class TransactionWriter {
     applier: Pick<GroupApplier, "apply">,
     group: readonly PreparedBatch[],
   ): Promise<{ codes: readonly number[]; workMs: number; commitMs: number }> {
-    const { onApplied } = this.#options;
+    const { onApplied, demandDurable } = this.#options;
+    demandDurable?.();
     const prepared = group.flatMap((batch) => batch.prepared);
     let rows = 0;
     for (const batch of group) rows += batch.rows;

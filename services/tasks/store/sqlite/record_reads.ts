@@ -6,6 +6,7 @@
  */
 
 import type { HistoryRecord } from "../../domain/history.ts";
+import { HistoryPageFill } from "../history_page.ts";
 import type {
   AuditQuery,
   AuditTrim,
@@ -224,8 +225,6 @@ export function readRecord(
   };
 }
 
-/** The most records that a page reads. */
-const MAX_LOOKED_AT = 5_000;
 /** How many records are read together. */
 const PIECE = 200;
 
@@ -247,12 +246,8 @@ export class HistoryReads {
     const n = taskNumber(query.taskId);
     const tenant = interned.tenant(query.tenantId);
     if (n === undefined || tenant === undefined) return { records: [] };
-    const { limit, types, run } = query;
-    const isFiltered = types !== undefined || run !== undefined;
-    const records: HistoryRecord[] = [];
-    let lastSeq = query.afterSeq;
-    for (let left = isFiltered ? MAX_LOOKED_AT : limit + 1; left > 0;) {
-      const piece = Math.min(PIECE, left);
+    const filling = new HistoryPageFill(query, PIECE);
+    for (;;) {
       const rows = reader.snapshot(() => {
         // The number may belong to another task by now.
         const isThere = reader.row(
@@ -261,24 +256,12 @@ export class HistoryReads {
           query.taskId,
           tenant,
         ) !== undefined;
-        return isThere
-          ? this.#rows(n, query, { afterSeq: lastSeq, limit: piece })
-          : [];
+        return isThere ? this.#rows(n, query, filling.piece) : [];
       });
-      for (const row of rows) {
-        const record = readHistoryRecord(row);
-        const isWantedHere = !isFiltered || isWanted(record, query);
-        if (isWantedHere && records.length === limit) {
-          return { records, nextAfterSeq: lastSeq };
-        }
-        lastSeq = record.seq;
-        if (isWantedHere) records.push(record);
-      }
-      if (rows.length < piece) return { records };
-      left -= rows.length;
+      const page = filling.take(rows.map(readHistoryRecord));
+      if (page !== undefined) return page;
       yield;
     }
-    return { records, nextAfterSeq: lastSeq };
   }
 
   #rows(
@@ -314,9 +297,4 @@ function readHistoryRecord(row: Row): HistoryRecord {
     prev: row["prev"] === null ? "" : readText(row, "prev"),
     hash: readText(row, "hash"),
   };
-}
-
-function isWanted({ text }: HistoryRecord, query: HistoryQuery): boolean {
-  const { type, run } = JSON.parse(text);
-  return (query.types?.includes(type) ?? true) && run === (query.run ?? run);
 }

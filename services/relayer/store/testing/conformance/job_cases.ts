@@ -7,7 +7,8 @@
 import { assertEquals, assertExists } from "@std/assert";
 import { withoutUndefined } from "../../../../../tests/support/without_undefined.ts";
 import type { JobRow } from "../../rows.ts";
-import type { Change, JobLeases, RelayerStore } from "../../store.ts";
+import type { Change } from "../../changes.ts";
+import type { JobLeases, RelayerStore } from "../../store.ts";
 import { ALICE, BOB, SAMPLE_MS, sampleJob } from "../sample_rows.ts";
 import { commitAll, type StoreCase } from "./store_case.ts";
 
@@ -296,6 +297,33 @@ function leaseCases(): readonly StoreCase[] {
         assertEquals(rows.map((row) => row?.leasedBy), [
           ...["two", "one", undefined],
         ]);
+      },
+    },
+    {
+      title: "deleted jobs are found when they are due, and no others",
+      async run({ store }) {
+        await addJobs(store, "a", "b", "c", "d");
+        const commit = async (id: string, patch: JobPatch, version = 1) =>
+          await commitAll(store, {
+            ...{ kind: "job", owner: ALICE, id, expectedVersion: version },
+            patch,
+          });
+        const deleted = { status: "failed", payload: null } as const;
+        await commit("a", { ...deleted, nextAttemptAtMs: 20, blobId: "x" });
+        await commit("b", { ...deleted, nextAttemptAtMs: 10 });
+        await commit("c", { status: "failed", nextAttemptAtMs: 10 });
+        await commit("d", {
+          ...{ status: "done", payload: null, nextAttemptAtMs: 10 },
+        });
+        const due = async (nowMs: number, limit = 9) =>
+          (await store.deletedJobs({ nowMs, limit }))
+            .map(({ id, blobId }) => [id, blobId]);
+        assertEquals(await due(9), []);
+        assertEquals(await due(10), [["b", undefined]]);
+        assertEquals(await due(20), [["b", undefined], ["a", "x"]]);
+        assertEquals(await due(20, 1), [["b", undefined]]);
+        await commit("b", { nextAttemptAtMs: Number.MAX_SAFE_INTEGER }, 2);
+        assertEquals(await due(SAMPLE_MS), [["a", "x"]]);
       },
     },
     {

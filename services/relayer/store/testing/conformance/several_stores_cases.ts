@@ -7,12 +7,8 @@
 import { assertEquals, assertNotEquals } from "@std/assert";
 import { SeededRandom } from "../../../../../tests/support/seeded_random.ts";
 import { waitUntil } from "../../../../../tests/support/wait_until.ts";
-import type {
-  Change,
-  CommitOutcome,
-  Notice,
-  RelayerStore,
-} from "../../store.ts";
+import type { Change, CommitOutcome } from "../../changes.ts";
+import type { Notice, RelayerStore } from "../../store.ts";
 import {
   AGENT,
   ALICE,

@@ -6,7 +6,9 @@
  */
 
 import { assertEquals } from "@std/assert";
-import type { Change, KeyClaim, RelayerStore } from "../../store.ts";
+import type { Change } from "../../changes.ts";
+import type { KeyClaim } from "../../rows.ts";
+import type { RelayerStore } from "../../store.ts";
 import {
   ALICE,
   BOB,

@@ -6,7 +6,8 @@
 
 import { assertEquals } from "@std/assert";
 import type { FakeClock } from "../../../../../tests/support/fake_clock.ts";
-import type { Change, RelayerStore } from "../../store.ts";
+import type { Change } from "../../changes.ts";
+import type { RelayerStore } from "../../store.ts";
 
 /** A store under test. */
 export interface ConformanceSubject {
