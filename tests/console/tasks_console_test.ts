@@ -211,9 +211,10 @@ async function asksFirst(browser: Browser, bench: Bench): Promise<void> {
   );
   assertEquals(await pageFaults(browser), []);
   await browser.press("Escape");
-  assertEquals(
-    await browser.evaluate('document.querySelector("dialog")'),
-    null,
+  await waitUntil(
+    async () =>
+      await browser.evaluate('document.querySelector("dialog")') === null,
+    { what: "the question is gone", intervalMs: 20 },
   );
   await press();
   await browser.leave(() => browser.press("Enter"));
