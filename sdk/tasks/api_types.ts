@@ -1703,6 +1703,8 @@ export interface PlanLimits {
   readonly retention_days: number | null;
   /** Days an entry of the audit log is kept. */
   readonly audit_retention_days: number | null;
+  /** How long people use the console before they sign in again. */
+  readonly session: Duration;
   /** Records of a task's history; the oldest of more are folded into one. */
   readonly history_per_task: number | null;
 }

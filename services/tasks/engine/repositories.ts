@@ -6,6 +6,7 @@
 
 import type {
   ApiKey,
+  Session,
   Tenant,
   User,
   WorkerCredential,
@@ -131,6 +132,8 @@ export interface Repositories {
   readonly users: RecordRepository<User>;
   /** API keys. */
   readonly keys: RecordRepository<ApiKey>;
+  /** Sessions of people at the console; all have one parent. */
+  readonly sessions: RecordRepository<Session>;
   /** Credentials of workers. */
   readonly credentials: RecordRepository<WorkerCredential>;
   /** Named secrets of workers. */
@@ -150,6 +153,9 @@ export interface Repositories {
  * tenants.
  */
 export const REGISTRY = "";
+
+/** What all records of sessions belong to. */
+export const SESSIONS_PARENT = "sessions";
 
 /** Opens the repositories over a store. */
 export function openRepositories(
@@ -183,6 +189,11 @@ export function openRepositories(
       getAlias: (user) => user.email.toLowerCase(),
     }),
     keys: new RecordRepository<ApiKey>(parts, { kind: "key", getTenantId }),
+    sessions: new RecordRepository<Session>(parts, {
+      kind: "service",
+      getTenantId,
+      getParentId: () => SESSIONS_PARENT,
+    }),
     credentials: new RecordRepository<WorkerCredential>(parts, {
       kind: "credential",
       getTenantId,

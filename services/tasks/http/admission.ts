@@ -15,6 +15,7 @@ import type {
 } from "../access/authenticator.ts";
 import { isOperatorToken, parseBearer } from "../access/authorization.ts";
 import { type Caller, mayLease, scopeLackedBy } from "../access/caller.ts";
+import { readSessionCookie } from "../access/session_cookie.ts";
 import type { Role, Scope } from "../access/scope.ts";
 import type { Tenant } from "../domain/records.ts";
 import {
@@ -22,6 +23,7 @@ import {
   leaseHolder,
   type Leases,
 } from "../engine/leases.ts";
+import type { Sessions } from "../engine/sessions.ts";
 import type { Store } from "../store/store.ts";
 import type { Incoming } from "./locate.ts";
 import { problem, type ProblemAnswer } from "./problem_answer.ts";
@@ -30,6 +32,11 @@ import { problem, type ProblemAnswer } from "./problem_answer.ts";
 export type Access =
   /** Every client may call the route. */
   | { readonly kind: "public" }
+  /**
+   * Pages of the console: every client may call the route, and the caller is
+   * that of the session whose cookie was sent.
+   */
+  | { readonly kind: "session" }
   /** A user or key of the tenant. */
   | {
     readonly kind: "member";
@@ -180,6 +187,11 @@ export interface AdmitOptions {
   readonly operatorDigests: readonly string[];
   /** Authenticates the callers of a tenant. */
   readonly authenticator: Authenticator;
+  /**
+   * Knows the sessions of the console.
+   * @default there are none
+   */
+  readonly sessions?: Pick<Sessions, "find" | "recall"> | undefined;
   /** Knows who holds leases. */
   readonly leaseSource: LeaseSource;
 }
@@ -233,6 +245,11 @@ export class RequestGate {
     switch (this.#gate.access.kind) {
       case "public":
         return stranger;
+      case "session": {
+        const isRecalled = tenant !== undefined &&
+          this.#options.sessions?.recall(tenant.id, this.#cookie()) === true;
+        return isRecalled ? tenant.id : stranger;
+      }
       case "operator":
         return this.#judge().kind === "ok" ? OPERATOR : stranger;
       case "lease":
@@ -256,6 +273,8 @@ export class RequestGate {
     switch (this.#gate.access.kind) {
       case "public":
         return PUBLIC;
+      case "session":
+        return this.#ofSession();
       case "operator":
       case "lease":
         return this.#judge();
@@ -271,6 +290,27 @@ export class RequestGate {
         );
       }
     }
+  }
+
+  /** Admits a session, or a client without one, which pages have to expect. */
+  #ofSession(): MaybePromise<Admission> {
+    const { tenant, origin: { clientAddress } } = this.#incoming;
+    const { sessions, authenticator } = this.#options;
+    const cookie = this.#cookie();
+    if (tenant === undefined || cookie === undefined) return PUBLIC;
+    return andThen(
+      sessions?.find(tenant.id, cookie),
+      (session) =>
+        session === undefined ? PUBLIC : andThen(
+          authenticator.ofSession(session, clientAddress),
+          (caller): Admission => ({ kind: "ok", caller }),
+        ),
+    );
+  }
+
+  #cookie(): string | undefined {
+    const { request: { headers }, origin: { scheme } } = this.#incoming;
+    return readSessionCookie(headers.get("cookie"), scheme);
   }
 
   #presented(tenant: Tenant): AuthenticationRequest {
@@ -326,7 +366,7 @@ function toAdmission(
 }
 
 /** Why a caller may not use a route; undefined when it may. */
-function deny(
+export function deny(
   caller: Caller,
   { access, params }: Gate,
 ): ProblemAnswer | undefined {

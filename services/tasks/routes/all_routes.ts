@@ -4,6 +4,8 @@
  * @module
  */
 
+import { consoleRoutes } from "../console/console_routes.ts";
+import type { ConsoleParts } from "../console/page.ts";
 import type { Operations } from "../engine/bulk/operations.ts";
 import type { AnyRoute } from "../http/route.ts";
 import { auditRoute, usageRoute } from "./account/account_reports.ts";
@@ -36,6 +38,11 @@ export interface AllRoutesOptions {
    * @default the eraser finds the tenant by the mark in the store
    */
   readonly onTenantRemoved?: (() => void) | undefined;
+  /**
+   * What the console needs.
+   * @default there is no console
+   */
+  readonly console?: ConsoleParts | undefined;
 }
 
 /** All routes of all hosts. */
@@ -44,6 +51,7 @@ export function allRoutes(
   options: AllRoutesOptions,
 ): readonly AnyRoute[] {
   const { operations, tokens, onTenantRemoved: onRemoved } = options;
+  const { console } = options;
   const routes: readonly AnyRoute[] = [
     ...taskRoutes(parts, { operations }),
     ...refusedRoutes(parts),
@@ -60,6 +68,7 @@ export function allRoutes(
     instancesRoute(parts),
     ...planRoutes(parts),
     ...serviceRoutes(parts, () => routes),
+    ...console === undefined ? [] : consoleRoutes(console, () => routes),
   ];
   return routes;
 }

@@ -25,6 +25,7 @@ const EXPECTED: readonly (readonly [HostKind | "any", string, string])[] = [
   ["tenant", "GET", "/v1/tasks"],
   ["tenant", "GET", "/v1/tasks/:id"],
   ["tenant", "GET", "/v1/tasks/:id/history"],
+  ["tenant", "GET", "/v1/tasks/:id/history/check"],
   ["tenant", "DELETE", "/v1/tasks/:id"],
   ["tenant", "POST", "/v1/tasks/batch"],
   ["tenant", "POST", "/v1/tasks/actions"],

@@ -1,0 +1,67 @@
+/**
+ * The style and the script of all console pages. Their names have a hash of
+ * their contents, so that browsers may keep them for good.
+ *
+ * @module
+ */
+
+import { createHash } from "node:crypto";
+import { CodedText } from "../http/coded_text.ts";
+import script from "./console.js" with { type: "text" };
+import style from "./console.css" with { type: "text" };
+
+/** A file that pages load. */
+export interface ConsoleAsset {
+  /** Its name, with a hash of its text. */
+  readonly name: string;
+  /** The type of the text. */
+  readonly contentType: string;
+  /** The text, plain and gzipped. */
+  readonly text: CodedText;
+}
+
+/** The style of all pages. */
+export const STYLE: ConsoleAsset = asset("console", {
+  text: shrunk(style),
+  extension: "css",
+  contentType: "text/css; charset=utf-8",
+});
+
+/** The script of all pages. */
+export const SCRIPT: ConsoleAsset = asset("console", {
+  text: script,
+  extension: "js",
+  contentType: "text/javascript; charset=utf-8",
+});
+
+/** The headers with which assets are served. */
+export const ASSET_HEADERS = {
+  "cache-control": "public, max-age=31536000, immutable",
+  "x-content-type-options": "nosniff",
+} as const;
+
+/** The asset with a name; undefined when there is none, or no longer. */
+export function findAsset(name: string): ConsoleAsset | undefined {
+  return [STYLE, SCRIPT].find((asset) => asset.name === name);
+}
+
+function asset(
+  name: string,
+  { text, extension, contentType }: {
+    readonly text: string;
+    readonly extension: string;
+    readonly contentType: string;
+  },
+): ConsoleAsset {
+  const hash = createHash("sha256").update(text).digest("hex").slice(0, 12);
+  return {
+    name: `${name}-${hash}.${extension}`,
+    contentType,
+    text: new CodedText(text),
+  };
+}
+
+/** Leaves out comments and indentation. */
+function shrunk(css: string): string {
+  return css.replaceAll(/\/\*.*?\*\//gs, "").replaceAll(/\n\s*/g, "\n");
+}

@@ -1,0 +1,167 @@
+// Makes the pages of a console pleasant; each page reads and each form posts
+// without it.
+
+const LIVE_MS = 1_000;
+const POLL_MS = 5_000;
+
+/** Shows times in the reader's zone; the title keeps the time of the service. */
+function showTimes(root) {
+  for (const time of root.querySelectorAll("time[datetime]")) {
+    if (time.dataset.shown) continue;
+    time.dataset.shown = "1";
+    const at = new Date(time.dateTime);
+    const local = at.toLocaleString(undefined, {
+      dateStyle: "medium",
+      timeStyle: "medium",
+    });
+    const zone = new Intl.DateTimeFormat(undefined, { timeZoneName: "short" })
+      .formatToParts(at).find(({ type }) => type === "timeZoneName")?.value;
+    if (time.dataset.kind === "short") time.title = `${local} ${zone}`;
+    else {
+      time.title = time.textContent;
+      time.textContent = `${local} ${zone}`;
+    }
+  }
+}
+
+async function copy(button) {
+  const from = document.getElementById(button.dataset.copy);
+  const text = from ? from.textContent : button.dataset.text ?? "";
+  const before = button.textContent;
+  try {
+    await navigator.clipboard.writeText(text);
+    button.textContent = "Copied";
+  } catch {
+    // Browsers refuse the clipboard to pages without TLS.
+    getSelection().selectAllChildren(from ?? button);
+    button.textContent = "Selected";
+  }
+  setTimeout(() => button.textContent = before, 1_500);
+}
+
+/** Asks before a form is sent that says so. */
+function confirmForm(form, submitter) {
+  const text = submitter?.dataset.confirm ?? form.dataset.confirm;
+  if (!text || form.dataset.confirmed) return true;
+  const dialog = document.createElement("dialog");
+  const question = document.createElement("p");
+  question.textContent = text;
+  question.id = "question";
+  dialog.setAttribute("aria-labelledby", "question");
+  const row = document.createElement("div");
+  row.className = "row";
+  const add = (label, kind, act) => {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.textContent = label;
+    button.className = kind;
+    button.addEventListener("click", act);
+    row.append(button);
+  };
+  add(submitter?.textContent ?? "Go on", "primary", () => {
+    form.dataset.confirmed = "1";
+    dialog.close();
+    form.requestSubmit(submitter);
+  });
+  add("Cancel", "", () => dialog.close());
+  dialog.append(question, row);
+  dialog.addEventListener("close", () => dialog.remove());
+  document.body.append(dialog);
+  dialog.showModal();
+  return false;
+}
+
+/** The rows of the first list that keys walk through. */
+function rows() {
+  return [...document.querySelectorAll("[data-rows] tbody tr")];
+}
+
+function walk(step) {
+  const all = rows();
+  const at = all.findIndex((row) => row.contains(document.activeElement));
+  const next = all[at === -1 ? (step > 0 ? 0 : all.length - 1) : at + step];
+  next?.querySelector("a")?.focus();
+}
+
+function onKey(event) {
+  const { key, target } = event;
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  if (target.closest("input:not([type=checkbox]), select, textarea, dialog")) {
+    if (key === "Escape") target.blur();
+    return;
+  }
+  if (key === "/") document.querySelector("[data-search]")?.focus();
+  else if (key === "j") walk(1);
+  else if (key === "k") walk(-1);
+  else if (key === "x") {
+    rows().find((row) => row.contains(document.activeElement))
+      ?.querySelector("input[type=checkbox]")?.click();
+  } else return;
+  event.preventDefault();
+}
+
+/** Fetches the page again and replaces the regions that are live. */
+async function refresh() {
+  const regions = [...document.querySelectorAll("[data-live]")]
+    .filter((region) => !isInUse(region));
+  if (regions.length === 0 || document.hidden) return;
+  const response = await fetch(location.href, {
+    headers: { accept: "text/html" },
+    redirect: "error",
+  });
+  if (!response.ok) return;
+  const page = new DOMParser().parseFromString(
+    await response.text(),
+    "text/html",
+  );
+  for (const region of regions) {
+    const next = page.getElementById(region.id);
+    if (next === null || isInUse(region)) continue;
+    next.querySelectorAll("details").forEach((one, index) =>
+      one.open = region.querySelectorAll("details")[index]?.open ?? one.open
+    );
+    showTimes(next);
+    if (next.innerHTML !== region.innerHTML) region.replaceWith(next);
+  }
+}
+
+/** A region in which the reader types, picks or walks by keys stays as it is. */
+function isInUse(region) {
+  return region.contains(document.activeElement) ||
+    region.querySelector("input:checked, dialog") !== null;
+}
+
+function goLive() {
+  if (document.querySelector("[data-live]") === null) return;
+  let timer;
+  const soon = (ms) =>
+    timer ??= setTimeout(async () => {
+      timer = undefined;
+      await refresh().catch(() => {});
+      if (source?.readyState !== EventSource.OPEN) soon(POLL_MS);
+    }, ms);
+  const { events } = document.documentElement.dataset;
+  const source = events && new EventSource(events);
+  source?.addEventListener("change", () => soon(LIVE_MS));
+  document.addEventListener("visibilitychange", () => soon(0));
+  soon(POLL_MS);
+}
+
+document.addEventListener("keydown", onKey);
+document.addEventListener("submit", (event) => {
+  if (!confirmForm(event.target, event.submitter)) event.preventDefault();
+});
+document.addEventListener("click", (event) => {
+  const button = event.target.closest("[data-copy], [data-text]");
+  if (button) copy(button);
+});
+document.addEventListener("change", ({ target }) => {
+  if (target.matches("[data-all]")) {
+    for (const row of rows()) {
+      const box = row.querySelector("input[type=checkbox]");
+      if (box) box.checked = target.checked;
+    }
+  }
+});
+showTimes(document);
+goLive();

@@ -1,0 +1,121 @@
+/**
+ * The routes of the console.
+ *
+ * @module
+ */
+
+import type { Answer } from "../http/answer.ts";
+import { InnerApi } from "../http/ask_api.ts";
+import {
+  ANY_QUERY,
+  type AnyRoute,
+  defineRoute,
+  FORM_BODY,
+} from "../http/route.ts";
+import { problem } from "../http/problem_answer.ts";
+import {
+  CONSOLE_PAGES,
+  CONSOLE_PATH,
+  type ConsolePlace,
+} from "./console_pages.ts";
+import type { ConsoleParts, PageRequest } from "./page.ts";
+
+/** The routes of the console; `routes` has those of the API. */
+export function consoleRoutes(
+  parts: ConsoleParts,
+  routes: () => readonly AnyRoute[],
+): readonly AnyRoute[] {
+  const api = new InnerApi(routes);
+  const load = () => import("./answer_page.tsx");
+  const signIn = () => import("./sign_in.tsx");
+  const provider = () => import("./provider_sign_in.tsx");
+  return [
+    ...CONSOLE_PAGES.map((place) =>
+      pageRoute(
+        place,
+        async (call) =>
+          (await load()).answerPage(call, { ...parts, api, place }),
+      )
+    ),
+    pageRoute(
+      { method: "GET", path: "/sign-in" },
+      async (call) => (await signIn()).answerSignIn(call, { ...parts, api }),
+    ),
+    pageRoute(
+      { method: "POST", path: "/sign-in" },
+      async (call) => (await signIn()).answerSignIn(call, { ...parts, api }),
+    ),
+    ...(parts.login === undefined ? [] : [
+      pageRoute(
+        { method: "GET", path: "/sign-in/provider" },
+        async (call) => (await provider()).beginLogin(call, parts),
+      ),
+      pageRoute(
+        { method: "GET", path: "/sign-in/callback" },
+        async (call) => (await provider()).finishLogin(call, { ...parts, api }),
+      ),
+    ]),
+    pageRoute(
+      { method: "POST", path: "/sign-out" },
+      async (call) => (await signIn()).signOut(call, parts),
+    ),
+    pageRoute(
+      { method: "POST", path: "/theme" },
+      async (call) => (await signIn()).setTheme(call),
+    ),
+    assetRoute(),
+  ];
+}
+
+/** What all routes of the console have in common. */
+const CONSOLE_ROUTE = {
+  hosts: "tenant",
+  isOutsideBase: true,
+  isUndocumented: true,
+  tags: ["console"],
+  answers: { 200: { description: "A page", contentType: "text/html" } },
+  problems: [],
+} as const;
+
+function pageRoute(
+  { method, path }: Omit<ConsolePlace, "load">,
+  handle: (call: PageRequest) => Promise<Answer>,
+): AnyRoute {
+  return defineRoute<URLSearchParams, URLSearchParams>({
+    ...CONSOLE_ROUTE,
+    method,
+    path: CONSOLE_PATH + path,
+    operationId: `console ${method} ${path}`,
+    summary: "Show a page of the console",
+    access: { kind: "session" },
+    query: ANY_QUERY,
+    ...(method === "POST" ? { body: FORM_BODY } : {}),
+    handle,
+  });
+}
+
+function assetRoute(): AnyRoute {
+  return defineRoute({
+    ...CONSOLE_ROUTE,
+    method: "GET",
+    path: `${CONSOLE_PATH}/assets/:name`,
+    operationId: "console assets",
+    summary: "Read the style or the script of the console",
+    access: { kind: "public" },
+    handle: async (call) => {
+      const { ASSET_HEADERS, findAsset } = await import(
+        "../../shared/console/assets.ts"
+      );
+      const asset = findAsset(call.params.name ?? "");
+      if (asset === undefined) return problem("not_found");
+      const form = await asset.text.formFor(call.header("accept-encoding"));
+      return {
+        kind: "bytes",
+        status: 200,
+        bytes: form.bytes,
+        contentType: asset.contentType,
+        headers: { ...ASSET_HEADERS, etag: form.etag, ...form.headers },
+      };
+    },
+  });
+}

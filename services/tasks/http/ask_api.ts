@@ -1,0 +1,107 @@
+/**
+ * Asks the API from within: a page of the console gets what a client of the API
+ * with the same rights gets, by the same route, schemas and handler.
+ *
+ * @module
+ */
+
+import type { AnswerHeaders } from "./answer.ts";
+import { renderAnswer } from "./answer.ts";
+import { deny } from "./admission.ts";
+import type { CallContext } from "./call.ts";
+import { BASE_PATHS, describeUnknownPath, RouteMatcher } from "./locate.ts";
+import { problem, type ProblemAnswer } from "./problem_answer.ts";
+import type { AnyRoute } from "./route.ts";
+
+/** A question to the API. */
+export interface ApiQuestion {
+  /** The method. @default {"GET"} */
+  readonly method?: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+  /** The path, which begins with `/v1/`. */
+  readonly path: string;
+  /** The parameters of the query. @default none */
+  readonly query?: URLSearchParams;
+  /** The body, as parsed JSON. @default none */
+  readonly body?: unknown;
+  /** Headers that the handler heeds, such as `if-match`. @default none */
+  readonly headers?: AnswerHeaders;
+}
+
+/** What the API answers. */
+export interface ApiAnswer {
+  /** The HTTP status. */
+  readonly status: number;
+  /** The body as parsed JSON; undefined without one. */
+  readonly body: unknown;
+  /** The headers. */
+  readonly headers: AnswerHeaders;
+}
+
+/** Answers questions by the routes of the API. */
+export class InnerApi {
+  readonly #routes: () => readonly AnyRoute[];
+  #matcher: RouteMatcher<AnyRoute> | undefined;
+
+  /** Takes the table of routes, which is read at the first question. */
+  constructor(routes: () => readonly AnyRoute[]) {
+    this.#routes = routes;
+  }
+
+  /**
+   * Asks the API with the rights of a call's caller. The question takes the
+   * turn of the call and counts as part of it.
+   *
+   * @throws {Error} what the handler throws, such as failures of the store
+   */
+  async ask(call: CallContext, question: ApiQuestion): Promise<ApiAnswer> {
+    const { path, method = "GET", query, body, headers = {} } = question;
+    const fullPath = `${BASE_PATHS.tenant ?? ""}${path}`;
+    this.#matcher ??= new RouteMatcher(this.#routes());
+    const match = this.#matcher.match("tenant", method, fullPath);
+    const found = match.kind === "route"
+      ? { ...match, refusal: refusalOf(call, match) }
+      : { refusal: noRoute(fullPath) };
+    const context: CallContext = {
+      ...call,
+      params: "params" in found ? found.params : {},
+      rawQuery: query?.toString() ?? "",
+      header: (name) => headers[name.toLowerCase()],
+      extraWrites: () => [],
+      answerPlace: undefined,
+    };
+    const answer = "route" in found && found.refusal === undefined
+      ? await found.route.answer(context, body)
+      : found.refusal ?? noRoute(fullPath);
+    const rendered = renderAnswer(answer, {
+      requestId: call.requestId,
+      scheme: "https",
+      host: "",
+    });
+    const text = typeof rendered.body === "string" && rendered.body !== ""
+      ? rendered.body
+      : undefined;
+    return {
+      status: rendered.status,
+      body: text === undefined ? undefined : JSON.parse(text),
+      headers: rendered.headers,
+    };
+  }
+}
+
+function refusalOf(
+  { caller }: CallContext,
+  { route: { access }, params }: {
+    readonly route: AnyRoute;
+    readonly params: Readonly<Record<string, string>>;
+  },
+): ProblemAnswer | undefined {
+  if (access.kind === "public") return undefined;
+  if (caller === undefined) return problem("missing_credentials");
+  return access.kind === "member" || access.kind === "worker"
+    ? deny(caller, { access, params })
+    : problem("forbidden");
+}
+
+function noRoute(path: string): ProblemAnswer {
+  return problem("not_found", { detail: describeUnknownPath(path, "tenant") });
+}
