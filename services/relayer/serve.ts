@@ -7,6 +7,7 @@
 import { FairTurns } from "../shared/fair_turns.ts";
 import { parseTrustedProxies } from "../shared/http/client_address.ts";
 import { landingPages } from "../shared/http/landing_page.ts";
+import type { HttpHandler } from "../shared/http/exchange.ts";
 import { metricsPart } from "../shared/http/metrics_port.ts";
 import { openPort, shownAddress } from "../shared/http/open_port.ts";
 import { Http1Server } from "../shared/http1/server.ts";
@@ -24,6 +25,7 @@ import { relayerDocument } from "./api/document/relayer_document.ts";
 import { allRoutes, createHandler } from "./api/handler.ts";
 import type { RelayerParts } from "./api/parts.ts";
 import { WatchedEmbedder } from "./embed/watched_embedder.ts";
+import type { RelayerConsole } from "./console/console.tsx";
 import { RelayerMetrics } from "./metrics/relayer_metrics.ts";
 import { openData, type RelayerData, removeExpired } from "./open_data.ts";
 import {
@@ -303,6 +305,29 @@ function backgroundWork(
   );
 }
 
+/**
+ * Puts the console in front of a handler. The console is loaded with the first
+ * request for it, so that a start does not wait for it.
+ */
+function withConsole(
+  handler: HttpHandler,
+  { isOn, ledgerUrl }: {
+    readonly isOn: boolean;
+    readonly ledgerUrl: () => string | undefined;
+  },
+): HttpHandler {
+  if (!isOn) return handler;
+  let loading: Promise<RelayerConsole> | undefined;
+  const load = async () => {
+    const { RelayerConsole } = await import("./console/console.tsx");
+    return new RelayerConsole(ledgerUrl());
+  };
+  return (request) =>
+    /^\/console(?:[/?]|$)/.test(request.target)
+      ? (loading ??= load()).then((pages) => pages.answer(request))
+      : handler(request);
+}
+
 /** Opens the port and serves the API on it. */
 async function listen(
   settings: RelayerSettings,
@@ -360,7 +385,10 @@ async function listen(
   };
   const server = new Http1Server({
     ...publicServerOptions(settings),
-    handler: createHandler(parts),
+    handler: withConsole(createHandler(parts), {
+      isOn: settings.console,
+      ledgerUrl: () => parts.ledgerRpcUrl,
+    }),
     pages: new Map([
       ...landingPages({
         name: "relayer",
@@ -368,6 +396,9 @@ async function listen(
           "Remembers text for an account, encrypted, and finds it again.",
         api: "POST /api/remember, /api/recall and more, signed; use the SDK",
         links: [
+          ...settings.console
+            ? [{ path: "/console", text: "Console for owners" }]
+            : [],
           { path: "/docs", text: "Reference of the API" },
           { path: "/openapi.json", text: "OpenAPI document" },
           { path: "/health", text: "Health" },

@@ -1,0 +1,136 @@
+/**
+ * The page: finds the view of the address, and shows it once a key is there.
+ *
+ * @module
+ */
+
+import { type ComponentType, render, type VNode } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import { RecallView } from "./recall_view.tsx";
+import { RememberView } from "./remember_view.tsx";
+import {
+  dropCredentials,
+  keptCredentials,
+  openSession,
+  type Session,
+} from "./session.ts";
+import { SignInView } from "./sign_in_view.tsx";
+import { Outcome, useCall, type ViewProps } from "./view.tsx";
+
+/** A view of the page. */
+interface View {
+  readonly title: string;
+  readonly Content: ComponentType<ViewProps>;
+}
+
+const VIEWS: Readonly<Record<string, View>> = {
+  recall: { title: "Recall", Content: RecallView },
+  remember: { title: "Remember", Content: RememberView },
+};
+
+/** The view of an address that names none. */
+const FIRST = "recall";
+
+/** Shows the page in the document that the relayer has served. */
+export function startApp(document: Document): void {
+  const root = document.getElementById("app");
+  if (root === null) throw new Error('Cannot start: there is no id "app"');
+  root.replaceChildren();
+  render(<App />, root);
+}
+
+function App(): VNode {
+  const [session, setSession] = useState<Session>();
+  const [place, setPlace] = useState(readPlace);
+  const opening = useCall<void>();
+  useEffect(() => {
+    const move = () => setPlace(readPlace());
+    addEventListener("hashchange", move);
+    const kept = keptCredentials();
+    if (kept !== undefined) {
+      opening.run(async () => setSession(await openSession(kept)));
+    }
+    return () => removeEventListener("hashchange", move);
+  }, []);
+  const close = (): void => {
+    session?.mem.destroy();
+    dropCredentials();
+    setSession(undefined);
+  };
+  const { view, name, path, query } = place;
+  const title = session === undefined ? "Sign in" : view.title;
+  useEffect(() => frame({ title, name, close: session && close }), [
+    title,
+    name,
+    session,
+  ]);
+  if (session !== undefined) {
+    return (
+      <view.Content
+        key={location.hash}
+        session={session}
+        path={path}
+        query={query}
+      />
+    );
+  }
+  return opening.state.kind === "busy"
+    ? <Outcome call={opening}>{() => null}</Outcome>
+    : (
+      <>
+        <Outcome call={opening}>{() => null}</Outcome>
+        <SignInView onOpen={setSession} />
+      </>
+    );
+}
+
+interface Place extends Pick<ViewProps, "path" | "query"> {
+  readonly name: string;
+  readonly view: View;
+}
+
+function readPlace(): Place {
+  const [path = "", query] = location.hash.replace(/^#\/?/, "").split("?", 2);
+  const [given = "", ...rest] = path.split("/").map(decodePart);
+  const known = VIEWS[given];
+  const name = known === undefined ? FIRST : given;
+  return {
+    name,
+    view: known ?? VIEWS[FIRST]!,
+    path: rest,
+    query: new URLSearchParams(query),
+  };
+}
+
+function decodePart(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    // Someone wrote the address by hand; the text then names nothing.
+    return text;
+  }
+}
+
+/** Writes what stands around the view: title, pages, and the button to leave. */
+function frame({ title, name, close }: {
+  readonly title: string;
+  readonly name: string;
+  readonly close: (() => void) | undefined;
+}): void {
+  document.title = `${title} · Tercet relayer`;
+  const heading = document.getElementById("heading");
+  if (heading !== null) heading.textContent = title;
+  for (const link of document.querySelectorAll(".pages a")) {
+    const isHere = link.getAttribute("href") === `#/${name}`;
+    if (isHere) link.setAttribute("aria-current", "page");
+    else link.removeAttribute("aria-current");
+  }
+  const actions = document.getElementById("actions");
+  if (actions === null) return;
+  render(
+    close === undefined
+      ? null
+      : <button type="button" onClick={close}>Forget the key</button>,
+    actions,
+  );
+}
