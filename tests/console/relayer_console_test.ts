@@ -9,12 +9,23 @@ import { pageFaults, VIEWS } from "./page_check.ts";
 async function says(browser: Browser, text: string): Promise<void> {
   await waitUntil(
     async () => String(await shown(browser)).includes(text),
-    { what: `the page says "${text}"`, intervalMs: 50 },
+    { what: `the page says "${text}"`, intervalMs: 50, timeoutMs: 20_000 },
   );
 }
 
 function shown(browser: Browser): Promise<unknown> {
   return browser.evaluate("document.body.innerText");
+}
+
+/** Waits for the rows of a list, which keys walk through. */
+async function rows(browser: Browser): Promise<void> {
+  await waitUntil(
+    async () =>
+      await browser.evaluate(
+        'document.querySelector("[data-rows] a") !== null',
+      ),
+    { what: "the list has rows", intervalMs: 50 },
+  );
 }
 
 /** Goes to a view of the page by its address. */
@@ -110,10 +121,88 @@ serviceTest(["chromium"], {
       );
       await faults();
     });
+    await t.step("two rankings stand side by side", async () => {
+      await browser.evaluate(
+        'document.querySelector("[name=ranking]").value = "both"',
+      );
+      await fill(browser, "query", "Which tea does Ada drink?");
+      await browser.press("Enter");
+      await says(browser, "Semantic: distance of vectors");
+      await faults();
+    });
+    await t.step("the overview tells what is stored", async () => {
+      await view(browser, "#/overview");
+      await says(browser, "Nothing that is stored ends by itself.");
+      await says(browser, accountId);
+      await faults();
+    });
+    await t.step("what was forgotten is restored", async () => {
+      await view(browser, "#/namespaces");
+      await rows(browser);
+      await browser.press("j", "Enter");
+      await says(browser, "I want recall to find nothing in default");
+      await faults();
+      await walkTo(browser, "[name=sure]");
+      await browser.press(" ");
+      await send(browser);
+      await says(browser, "Forgotten: 1 memories.");
+      await view(browser, "#/namespaces");
+      await says(browser, "No namespace has memories.");
+      await fill(browser, "namespace", "default");
+      await browser.press("Enter");
+      await says(browser, "Rebuilds the index");
+      await send(browser);
+      await says(browser, "Restored: 1 of 1 memories.");
+      await faults();
+    });
+    await t.step("the list shows texts, and a memory its details", async () => {
+      await view(browser, "#/memories");
+      await says(browser, "1 memories");
+      await faults();
+      await browser.evaluate(
+        '[...document.querySelectorAll("button")].find((one) => one.textContent === "Show texts").click()',
+      );
+      await says(browser, "Ada drinks green tea");
+      await faults();
+      await rows(browser);
+      await browser.press("j", "Enter");
+      await says(browser, "Storage ends");
+      await faults();
+    });
+    await t.step("a deleted memory is gone", async () => {
+      await walkTo(browser, "[name=sure]");
+      await browser.press(" ");
+      await send(browser);
+      await says(browser, "The memory is deleted.");
+      await says(browser, "genuine; the text was not compared");
+      await faults();
+      assertEquals((await home.mem().listMemories()).memories, []);
+    });
+    await t.step("facts of a text are remembered", async () => {
+      await view(browser, "#/remember");
+      await says(browser, "Facts of a text");
+      await fill(browser, "source", "I live in Oslo. I like chess.");
+      await send(browser);
+      await says(browser, "done");
+      await faults();
+    });
+    await t.step("the keys of the account are listed", async () => {
+      await view(browser, "#/keys");
+      await says(browser, home.account().publicKey);
+      await browser.evaluate(
+        '[...document.querySelectorAll("button")].find((one) => one.textContent === "Make").click()',
+      );
+      await says(browser, "The private key is shown here only");
+      await faults();
+    });
     await t.step("no request had the key", () => {
       const sent = browser.requests.join("\n");
       assert(sent.includes("x-signature"));
       assertEquals(sent.includes(key), false);
+    });
+    await t.step("a reload ends what was not kept", async () => {
+      await browser.leave(() => browser.send("Page.reload"));
+      await says(browser, "Delegate key");
     });
   },
 });

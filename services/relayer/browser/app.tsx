@@ -6,6 +6,10 @@
 
 import { type ComponentType, render, type VNode } from "preact";
 import { useEffect, useState } from "preact/hooks";
+import { KeysView } from "./keys_view.tsx";
+import { MemoriesView } from "./memories_view.tsx";
+import { NamespacesView } from "./namespaces_view.tsx";
+import { OverviewView } from "./overview_view.tsx";
 import { RecallView } from "./recall_view.tsx";
 import { RememberView } from "./remember_view.tsx";
 import {
@@ -23,13 +27,19 @@ interface View {
   readonly Content: ComponentType<ViewProps>;
 }
 
+const OVERVIEW: View = { title: "Overview", Content: OverviewView };
+
 const VIEWS: Readonly<Record<string, View>> = {
+  overview: OVERVIEW,
+  memories: { title: "Memories", Content: MemoriesView },
   recall: { title: "Recall", Content: RecallView },
   remember: { title: "Remember", Content: RememberView },
+  namespaces: { title: "Namespaces", Content: NamespacesView },
+  keys: { title: "Delegate keys", Content: KeysView },
 };
 
 /** The view of an address that names none. */
-const FIRST = "recall";
+const FIRST = "overview";
 
 /** Shows the page in the document that the relayer has served. */
 export function startApp(document: Document): void {
@@ -44,7 +54,10 @@ function App(): VNode {
   const [place, setPlace] = useState(readPlace);
   const opening = useCall<void>();
   useEffect(() => {
-    const move = () => setPlace(readPlace());
+    const move = () => {
+      setPlace(readPlace());
+      document.getElementById("content")?.focus();
+    };
     addEventListener("hashchange", move);
     const kept = keptCredentials();
     if (kept !== undefined) {
@@ -67,7 +80,7 @@ function App(): VNode {
   if (session !== undefined) {
     return (
       <view.Content
-        key={location.hash}
+        key={[name, ...path].join("/")}
         session={session}
         path={path}
         query={query}
@@ -96,7 +109,7 @@ function readPlace(): Place {
   const name = known === undefined ? FIRST : given;
   return {
     name,
-    view: known ?? VIEWS[FIRST]!,
+    view: known ?? OVERVIEW,
     path: rest,
     query: new URLSearchParams(query),
   };

@@ -245,27 +245,25 @@ function Parts(
   if (entries.length === 0) return null;
   const most = Math.max(...entries.map(([, value]) => Math.abs(value)));
   return (
-    <dl class="parts">
+    <ul class="spans" aria-label="What its place comes from">
       {entries.map(([name, value]) => (
-        <div>
-          <dt>{name}</dt>
-          <dd>
-            <svg
-              class={`span ${value < 0 ? "less" : "more"}`}
-              viewBox="0 0 100 8"
-              preserveAspectRatio="none"
-              aria-hidden="true"
-            >
-              <rect
-                class={value < 0 ? "bad" : "good"}
-                width={Math.abs(value) / most * 100}
-                height="8"
-              />
-            </svg>
-            <span class="number">{value.toFixed(3)}</span>
-          </dd>
-        </div>
+        <li>
+          <span>{name}</span>
+          <svg
+            class="span"
+            viewBox="0 0 100 8"
+            preserveAspectRatio="none"
+            aria-hidden="true"
+          >
+            <rect
+              class={value < 0 ? "bad" : "good"}
+              width={Math.abs(value) / most * 100}
+              height="8"
+            />
+          </svg>
+          <span class="long">{value.toFixed(3)}</span>
+        </li>
       ))}
-    </dl>
+    </ul>
   );
 }

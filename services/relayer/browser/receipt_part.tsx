@@ -63,7 +63,7 @@ function CheckedReceipt(
       }),
   );
   return (
-    <section class="section" aria-label="Receipt">
+    <div class="section">
       <Outcome call={call} busy="Checking the receipt…">
         {(check) => (
           <FactList
@@ -93,15 +93,20 @@ function CheckedReceipt(
       <details class="more">
         <summary>The receipt as it is</summary>
         <Code
-          id="receipt"
+          id={`receipt-${receipt.kind}`}
           name="receipt"
           text={JSON.stringify(receipt, null, 2)}
           wraps
         />
-        {salt === undefined
-          ? null
-          : <Code id="salt" name="content salt" text={salt} wraps />}
+        {salt === undefined ? null : (
+          <Code
+            id={`salt-${receipt.kind}`}
+            name="content salt"
+            text={salt}
+            wraps
+          />
+        )}
       </details>
-    </section>
+    </div>
   );
 }

@@ -1,7 +1,7 @@
 /**
  * Serves the relayer's console: a page that runs the SDK in the owner's browser.
- * The page is the same for everybody and holds nothing of anybody; what it
- * shows it asks of the API with requests that the owner's key signs there.
+ * The page is the same for all and holds nothing of any owner; what it shows it
+ * asks of the API with requests that the owner's key signs there.
  *
  * @module
  */
@@ -92,8 +92,8 @@ export class RelayerConsole {
 function pageHtml(): string {
   return renderPage({
     service: "relayer",
-    title: "Memories",
-    heading: <span id="heading">Memories</span>,
+    title: "Sign in",
+    heading: <span id="heading">Sign in</span>,
     actions: <div id="actions" class="row"></div>,
     base: BASE,
     path: BASE,
