@@ -5,7 +5,23 @@ import { waitUntil } from "../support/wait_until.ts";
 import { Browser } from "./browser.ts";
 import { pageFaults, VIEWS } from "./page_check.ts";
 
-/** What a text of the page is waited for. */
+/** Tries to read the key that the browser keeps; gives the error's name. */
+const READ_KEPT = `new Promise((resolve) => {
+  const opening = indexedDB.open("tercet-relayer");
+  opening.onsuccess = () => {
+    const store = opening.result.transaction("keys").objectStore("keys");
+    const asked = store.get("delegate");
+    asked.onsuccess = () =>
+      crypto.subtle.exportKey("pkcs8", asked.result.signingKey)
+        .then(() => "read", ({ name }) => name)
+        .then((outcome) => {
+          opening.result.close();
+          resolve(outcome);
+        });
+  };
+})`;
+
+/** Waits until the page shows a text. */
 async function says(browser: Browser, text: string): Promise<void> {
   await waitUntil(
     async () => String(await shown(browser)).includes(text),
@@ -23,7 +39,7 @@ async function rows(browser: Browser): Promise<void> {
     async () =>
       await browser.evaluate(
         'document.querySelector("[data-rows] a") !== null',
-      ),
+      ) === true,
     { what: "the list has rows", intervalMs: 50 },
   );
 }
@@ -145,19 +161,19 @@ serviceTest(["chromium"], {
       await walkTo(browser, "[name=sure]");
       await browser.press(" ");
       await send(browser);
-      await says(browser, "Forgotten: 1 memories.");
+      await says(browser, "Forgotten: 1 memory.");
       await view(browser, "#/namespaces");
       await says(browser, "No namespace has memories.");
       await fill(browser, "namespace", "default");
       await browser.press("Enter");
       await says(browser, "Rebuilds the index");
       await send(browser);
-      await says(browser, "Restored: 1 of 1 memories.");
+      await says(browser, "Restored: 1 of 1 memory.");
       await faults();
     });
     await t.step("the list shows texts, and a memory its details", async () => {
       await view(browser, "#/memories");
-      await says(browser, "1 memories");
+      await says(browser, "1 memory");
       await faults();
       await browser.evaluate(
         '[...document.querySelectorAll("button")].find((one) => one.textContent === "Show texts").click()',
@@ -195,14 +211,42 @@ serviceTest(["chromium"], {
       await says(browser, "The private key is shown here only");
       await faults();
     });
+    await t.step("a reload ends what was not kept", async () => {
+      await browser.leave(() => browser.send("Page.reload"));
+      await says(browser, "Delegate key");
+    });
+    await t.step(
+      "a kept key signs after a reload, and is not readable",
+      async () => {
+        await fill(browser, "account", accountId);
+        await fill(browser, "key", key);
+        await walkTo(browser, "[name=keep]");
+        await browser.press(" ");
+        await send(browser);
+        await says(browser, "Forget the key");
+        await browser.leave(() => browser.send("Page.reload"));
+        await says(browser, "Forget the key");
+        await view(browser, "#/recall");
+        await fill(browser, "query", "Where do I live?");
+        await browser.press("Enter");
+        await says(browser, "Oslo");
+        assertEquals(await browser.evaluate(READ_KEPT), "InvalidAccessError");
+      },
+    );
+    await t.step(
+      "a key that is to be forgotten is kept no longer",
+      async () => {
+        await walkTo(browser, "#actions button");
+        await browser.press("Enter");
+        await says(browser, "Delegate key");
+        await browser.leave(() => browser.send("Page.reload"));
+        await says(browser, "Delegate key");
+      },
+    );
     await t.step("no request had the key", () => {
       const sent = browser.requests.join("\n");
       assert(sent.includes("x-signature"));
       assertEquals(sent.includes(key), false);
-    });
-    await t.step("a reload ends what was not kept", async () => {
-      await browser.leave(() => browser.send("Page.reload"));
-      await says(browser, "Delegate key");
     });
   },
 });

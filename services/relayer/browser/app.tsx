@@ -12,18 +12,15 @@ import { NamespacesView } from "./namespaces_view.tsx";
 import { OverviewView } from "./overview_view.tsx";
 import { RecallView } from "./recall_view.tsx";
 import { RememberView } from "./remember_view.tsx";
-import {
-  dropCredentials,
-  keptCredentials,
-  openSession,
-  type Session,
-} from "./session.ts";
+import { closeSession, openKept, type Session } from "./session.ts";
 import { SignInView } from "./sign_in_view.tsx";
 import { Outcome, useCall, type ViewProps } from "./view.tsx";
 
 /** A view of the page. */
 interface View {
   readonly title: string;
+  /** The title where the address names one of what the view lists. */
+  readonly single?: string;
   readonly Content: ComponentType<ViewProps>;
 }
 
@@ -31,10 +28,14 @@ const OVERVIEW: View = { title: "Overview", Content: OverviewView };
 
 const VIEWS: Readonly<Record<string, View>> = {
   overview: OVERVIEW,
-  memories: { title: "Memories", Content: MemoriesView },
+  memories: { title: "Memories", single: "Memory", Content: MemoriesView },
   recall: { title: "Recall", Content: RecallView },
   remember: { title: "Remember", Content: RememberView },
-  namespaces: { title: "Namespaces", Content: NamespacesView },
+  namespaces: {
+    title: "Namespaces",
+    single: "Namespace",
+    Content: NamespacesView,
+  },
   keys: { title: "Delegate keys", Content: KeysView },
 };
 
@@ -59,19 +60,17 @@ function App(): VNode {
       document.getElementById("content")?.focus();
     };
     addEventListener("hashchange", move);
-    const kept = keptCredentials();
-    if (kept !== undefined) {
-      opening.run(async () => setSession(await openSession(kept)));
-    }
+    opening.run(async () => setSession(await openKept()));
     return () => removeEventListener("hashchange", move);
   }, []);
   const close = (): void => {
-    session?.mem.destroy();
-    dropCredentials();
+    if (session === undefined) return;
+    opening.run(() => closeSession(session));
     setSession(undefined);
   };
   const { view, name, path, query } = place;
-  const title = session === undefined ? "Sign in" : view.title;
+  const shown = path.length > 0 ? view.single ?? view.title : view.title;
+  const title = session === undefined ? "Sign in" : shown;
   useEffect(() => frame({ title, name, close: session && close }), [
     title,
     name,

@@ -90,7 +90,7 @@ function DelegateTable(
           name: "Label",
           cell: ({ label, publicKey }) => (
             <>
-              {label || "no label"}
+              {label || "no label"}{" "}
               {publicKey === own ? <Badge tone="busy">this key</Badge> : null}
             </>
           ),

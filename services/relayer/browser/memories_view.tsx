@@ -30,9 +30,11 @@ import { filterMemories, type Listing, readListing } from "./listing.ts";
 import { ReceiptPart } from "./receipt_part.tsx";
 import {
   ActionForm,
+  count,
   formatBytes,
   href,
   Instant,
+  MEMORIES,
   Outcome,
   useCall,
   useLoaded,
@@ -131,7 +133,9 @@ function FilteredList(
         />
         <DayField name="from" label="Written from" value={get("from")} />
         <DayField name="until" label="Until" value={get("until")} />
-        <button type="submit">Show</button>
+        <div class="row">
+          <button type="submit">Show</button>
+        </div>
       </form>
       {isCut
         ? (
@@ -143,8 +147,8 @@ function FilteredList(
       <div class="row">
         <p class="dim grow">
           {found.length === memories.length
-            ? `${found.length} memories`
-            : `${found.length} of ${memories.length} memories`}
+            ? count(found.length, MEMORIES)
+            : `${found.length} of ${count(memories.length, MEMORIES)}`}
         </p>
         {shown.length === 0 ? null : (
           <button
@@ -401,8 +405,9 @@ function DeletePart(
           onSend={() => call.run(() => session.mem.deleteMemory(id))}
         >
           <p>
-            Deleting destroys the key of this memory: no copy of its blob, and
-            no backup made from now on, can be read again. It cannot be undone.
+            Deleting destroys the key of this memory. Nobody can open its blob
+            any longer, unless someone has an older backup of the relayer's
+            keys. It cannot be undone.
           </p>
           <CheckField
             name="sure"

@@ -14,9 +14,11 @@ import { ReceiptPart } from "./receipt_part.tsx";
 import { NamespaceField } from "./remember_view.tsx";
 import {
   ActionForm,
+  count,
   formatBytes,
   href,
   Instant,
+  MEMORIES,
   Outcome,
   useCall,
   useLoaded,
@@ -169,7 +171,7 @@ function NamespacePart(
           {(result) => (
             <>
               <Note tone="good">
-                {`Forgotten: ${result.deleted} memories.`}
+                {`Forgotten: ${count(result.deleted, MEMORIES)}.`}
               </Note>
               <ReceiptPart session={session} of={result} />
             </>
@@ -245,7 +247,7 @@ function RestorePart(
         {({ restored, failed, missing, total }) => (
           <Note tone={failed + missing === 0 ? "good" : "warn"}>
             {[
-              `Restored: ${restored} of ${total} memories`,
+              `Restored: ${restored} of ${count(total, MEMORIES)}`,
               failed === 0 ? "" : `${failed} cannot be read`,
               missing === 0 ? "" : `${missing} have lost their blobs`,
             ].filter((text) =>

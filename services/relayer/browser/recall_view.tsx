@@ -150,6 +150,11 @@ function readWeights(field: Fields): Pick<RecallParams, "scoringWeights"> {
 function ColumnPart({ column }: { readonly column: Column }): VNode {
   const { ranking, results, omitted, tookMs, namespace } = column;
   const id = `by-${ranking}`;
+  const most = Math.max(
+    ...results.flatMap(({ explanation }) =>
+      Object.values(explanation?.parts ?? {}).map(Math.abs)
+    ),
+  );
   return (
     <section class="section" aria-labelledby={id}>
       <h2 id={id}>{NAMES[ranking]}</h2>
@@ -165,7 +170,7 @@ function ColumnPart({ column }: { readonly column: Column }): VNode {
         <ol class="found">
           {results.map((memory) => (
             <li>
-              <Found memory={memory} namespace={namespace} />
+              <Found memory={memory} namespace={namespace} most={most} />
             </li>
           ))}
         </ol>
@@ -175,9 +180,11 @@ function ColumnPart({ column }: { readonly column: Column }): VNode {
 }
 
 function Found(
-  { memory, namespace }: {
+  { memory, namespace, most }: {
     readonly memory: RecallMemory;
     readonly namespace: string;
+    /** The largest part of all memories of the list. */
+    readonly most: number;
   },
 ): VNode {
   const { id, text, explanation, created_at } = memory;
@@ -208,7 +215,9 @@ function Found(
           </>
         )}
       </p>
-      {explanation === undefined ? null : <Parts parts={explanation.parts} />}
+      {explanation === undefined
+        ? null
+        : <Parts parts={explanation.parts} most={most} />}
     </>
   );
 }
@@ -239,11 +248,13 @@ function wordPattern(word: string): string {
 
 /** What raised and lowered a memory, as bars to one scale. */
 function Parts(
-  { parts }: { readonly parts: Readonly<Record<string, number>> },
+  { parts, most }: {
+    readonly parts: Readonly<Record<string, number>>;
+    readonly most: number;
+  },
 ): VNode | null {
   const entries = Object.entries(parts).filter(([, value]) => value !== 0);
   if (entries.length === 0) return null;
-  const most = Math.max(...entries.map(([, value]) => Math.abs(value)));
   return (
     <ul class="spans" aria-label="What its place comes from">
       {entries.map(([name, value]) => (

@@ -6,12 +6,7 @@
 
 import type { VNode } from "preact";
 import { CheckField, TextField } from "../../shared/console/form.tsx";
-import {
-  type Credentials,
-  keepCredentials,
-  openSession,
-  type Session,
-} from "./session.ts";
+import { openSession, type Session } from "./session.ts";
 import { ActionForm, Outcome, useCall } from "./view.tsx";
 
 /** Asks for a key and an account, and opens the session. */
@@ -19,11 +14,6 @@ export function SignInView(
   { onOpen }: { readonly onOpen: (session: Session) => void },
 ): VNode {
   const call = useCall<void>();
-  const open = async (credentials: Credentials, isKept: boolean) => {
-    const session = await openSession(credentials);
-    if (isKept) keepCredentials(credentials);
-    onOpen(session);
-  };
   return (
     <>
       <p class="lead">
@@ -34,10 +24,13 @@ export function SignInView(
         label="Open"
         busy={call.state.kind === "busy"}
         onSend={(field) =>
-          call.run(() =>
-            open(
-              { key: field("key"), accountId: field("account") },
-              field("keep") === "true",
+          call.run(async () =>
+            onOpen(
+              await openSession({
+                key: field("key"),
+                accountId: field("account"),
+                isKept: field("keep") === "true",
+              }),
             )
           )}
       >
@@ -56,7 +49,7 @@ export function SignInView(
         />
         <CheckField
           name="keep"
-          label="Keep the key in this tab until it is closed"
+          label="This browser keeps the key, so that it signs and nobody reads it"
         />
       </ActionForm>
       <Outcome call={call} busy="Asking whether the relayer knows the key…">

@@ -73,7 +73,7 @@ export function Outcome<T>(
   },
 ): VNode {
   return (
-    <div aria-live="polite" aria-busy={state.kind === "busy"}>
+    <div class="outcome" aria-live="polite" aria-busy={state.kind === "busy"}>
       {state.kind === "busy" ? <p class="dim">{busy}</p> : null}
       {state.kind === "failed"
         ? <Note tone="bad" isUrgent>{describeFault(state.error)}</Note>
@@ -143,6 +143,17 @@ export function Instant({ at }: { readonly at: string | number }): VNode {
     </time>
   );
 }
+
+/** A number of things: `1 memory`, `2 memories`. */
+export function count(
+  number: number,
+  [one, many]: readonly [string, string],
+): string {
+  return `${number} ${number === 1 ? one : many}`;
+}
+
+/** Memories, for {@linkcode count}. */
+export const MEMORIES = ["memory", "memories"] as const;
 
 /** A number of bytes for people. */
 export function formatBytes(bytes: number): string {

@@ -57,8 +57,12 @@ export class RelayerConsole {
   }
 
   /** Answers a request for a path below that of the console. */
-  async answer(request: HttpRequest): Promise<HttpResponse> {
-    const { method, target, headers } = request;
+  async answer(
+    { method, target, headers }: Pick<
+      HttpRequest,
+      "method" | "target" | "headers"
+    >,
+  ): Promise<HttpResponse> {
     if (method !== "GET" && method !== "HEAD") {
       return { status: 405, headers: { allow: "GET, HEAD" } };
     }
