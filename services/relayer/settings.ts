@@ -55,7 +55,9 @@ export const relayerSettings = {
     console: booleanOption({
       name: "CONSOLE",
       default: true,
-      help: "A page for owners at /console, which runs the SDK in the browser.",
+      help:
+        "A page for owners at /console, which runs the SDK in the browser, " +
+        "and one for the operator at /console of METRICS_PORT.",
     }),
     corsOrigins: listOption({
       name: "CORS_ORIGINS",

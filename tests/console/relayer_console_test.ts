@@ -1,5 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { RelayerHome } from "../relayer/relayer_home.ts";
+import { metricsUrl } from "../support/read_metrics.ts";
 import { serviceTest } from "../support/services.ts";
 import { waitUntil } from "../support/wait_until.ts";
 import { Browser } from "./browser.ts";
@@ -243,6 +244,18 @@ serviceTest(["chromium"], {
         await says(browser, "Delegate key");
       },
     );
+    await t.step("the operator's page has counts and no content", async () => {
+      const metrics = await metricsUrl(home.service);
+      await browser.go(metrics.replace("/metrics", "/console"));
+      await says(browser, "POST /api/recall");
+      const html = String(
+        await browser.evaluate("document.documentElement.outerHTML"),
+      );
+      for (const content of ["Oslo", "tea", home.account().owner]) {
+        assertEquals(html.includes(content), false, content);
+      }
+      await faults();
+    });
     await t.step("no request had the key", () => {
       const sent = browser.requests.join("\n");
       assert(sent.includes("x-signature"));

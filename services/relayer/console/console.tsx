@@ -8,7 +8,7 @@
 
 import type { HttpRequest, HttpResponse } from "../../shared/http/exchange.ts";
 import {
-  ASSET_HEADERS,
+  assetAnswer,
   type ConsoleAsset,
   consoleAsset,
   findAsset,
@@ -81,15 +81,7 @@ export class RelayerConsole {
     if (!path.startsWith(`${BASE}/assets/`) || asset === undefined) {
       return { status: 404, headers: { "cache-control": "no-store" } };
     }
-    const { bytes, etag, headers: own } = await asset.text.formFor(coding);
-    return {
-      status: 200,
-      headers: {
-        ...{ ...ASSET_HEADERS, ...own, etag },
-        "content-type": asset.contentType,
-      },
-      body: bytes,
-    };
+    return await assetAnswer(asset, headers);
   }
 }
 

@@ -7,6 +7,7 @@
 
 import { createHash } from "node:crypto";
 import { CodedText } from "../http/coded_text.ts";
+import type { HttpHeaders, HttpResponse } from "../http/exchange.ts";
 import script from "./console.js" with { type: "text" };
 import style from "./console.css" with { type: "text" };
 
@@ -43,6 +44,22 @@ export const ASSET_HEADERS = {
 /** The asset with a name; undefined when there is none, or no longer. */
 export function findAsset(name: string): ConsoleAsset | undefined {
   return [STYLE, SCRIPT].find((asset) => asset.name === name);
+}
+
+/** Answers a request for an asset, in the form that the client takes. */
+export async function assetAnswer(
+  { text, contentType }: ConsoleAsset,
+  headers: HttpHeaders,
+): Promise<HttpResponse> {
+  const form = await text.formFor(headers.get("accept-encoding"));
+  return {
+    status: 200,
+    headers: {
+      ...{ ...ASSET_HEADERS, ...form.headers, etag: form.etag },
+      "content-type": contentType,
+    },
+    body: form.bytes,
+  };
 }
 
 /** Makes an asset of a text that has a name with a hash already. */
