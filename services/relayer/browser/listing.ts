@@ -35,7 +35,9 @@ const ONE_DAY_MS = 86_400_000;
  *
  * @throws {MemError} When the relayer cannot be reached or refuses.
  */
-export async function readListing(mem: Mem): Promise<Listing> {
+export async function readListing(
+  mem: Pick<Mem, "listMemories">,
+): Promise<Listing> {
   const found = new Map<string, MemoryEntry>();
   let cursor: string | undefined;
   for (let pages = 0; pages < MAX_PAGES; pages++) {
