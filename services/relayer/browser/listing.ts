@@ -17,12 +17,15 @@ export interface Listing {
 
 /** What a reader wants to see; empty texts want everything. */
 export interface MemoryFilter {
+  /** The namespace. */
   readonly namespace: string;
+  /** The status. */
   readonly status: string;
   /** Part of an id of the memory or its blob. */
   readonly id: string;
-  /** Days of the writing, `2026-07-01`. */
+  /** The first day of the writing, `2026-07-01`. */
   readonly from: string;
+  /** The last day of the writing. */
   readonly until: string;
 }
 
