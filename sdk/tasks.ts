@@ -29,6 +29,7 @@ export {
   type EnqueueOptions,
   type EnqueueQuery,
 } from "./tasks/enqueue.ts";
+export type { EventsOptions, TenantEvent } from "./tasks/events.ts";
 export { KeysClient } from "./tasks/keys_client.ts";
 export { type Page, PagedList } from "./tasks/pages.ts";
 export {
@@ -46,6 +47,7 @@ export {
 } from "./tasks/tasks_client.ts";
 export type { WaitOptions } from "./tasks/task_end.ts";
 export type {
+  ActivityFilter,
   HistoryFilter,
   TaskFilter,
   TaskStatus,

@@ -24,6 +24,7 @@ import {
   startBeside,
 } from "./tasks/beside.ts";
 import { measureEnqueue } from "./tasks/enqueue.ts";
+import { measureEvents } from "./tasks/events.ts";
 import { measureFairness } from "./tasks/fairness.ts";
 import { measureLists } from "./tasks/lists.ts";
 import { type BenchDatabase, measureStores } from "./tasks/in_store.ts";
@@ -134,6 +135,7 @@ service on SQLite and with pg-boss and Graphile Worker on the same server.`,
         const server = await startServer(run);
         await measureLists(run, { server, tasks: run.values.tasks });
       },
+      events: async (run) => await measureEvents(run, await startServer(run)),
       fairness: (run) => withService(run, measureFairness),
       store: async (run) => {
         const server = await startServer(run);

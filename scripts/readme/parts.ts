@@ -14,7 +14,11 @@ import { tasksSettings } from "../../services/tasks/settings.ts";
 import { fieldsMarkdown } from "./field_tables.ts";
 import { relayerRoutesSource } from "./relayer_routes.ts";
 import { taskTypesSource } from "./task_types.ts";
-import { tasksProblemsMarkdown, tasksRoutesMarkdown } from "./tasks_tables.ts";
+import {
+  tasksEventsMarkdown,
+  tasksProblemsMarkdown,
+  tasksRoutesMarkdown,
+} from "./tasks_tables.ts";
 
 /** The generated parts of one page. */
 export interface ReadmeParts {
@@ -61,6 +65,10 @@ export const README_PARTS: readonly ReadmeParts[] = [
   {
     path: "docs/reference/problems.md",
     parts: { "tasks problems": tasksProblemsMarkdown },
+  },
+  {
+    path: "docs/reference/events.md",
+    parts: { "tasks events": tasksEventsMarkdown },
   },
 ];
 

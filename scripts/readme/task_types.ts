@@ -83,6 +83,8 @@ const TYPES: readonly SdkType[] = [
   of("KeyRotation", "client"),
   of("Me", "service"),
   of("Usage", "service"),
+  of("Overview", "service"),
+  of("Activity", "service"),
   of("Use", "service"),
   of("LeaseWish", "client"),
   of("Leases", "service"),

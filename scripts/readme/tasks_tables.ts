@@ -1,11 +1,16 @@
 /**
- * Generates the tables about the API of the tasks service: its routes and its
- * problems.
+ * Generates the tables about the API of the tasks service: its routes, its
+ * problems and its events.
  *
  * @module
  */
 
 import type { JsonSchema } from "../../services/shared/schema/schema.ts";
+import {
+  EVENT_TYPES,
+  meaningOf,
+  subjectOf,
+} from "../../services/tasks/domain/event_types.ts";
 import { buildOpenApi } from "../../services/tasks/http/openapi.ts";
 import {
   PROBLEM_CODES,
@@ -13,6 +18,7 @@ import {
 } from "../../services/tasks/http/problem_catalog.ts";
 import type { AnyRoute } from "../../services/tasks/http/route.ts";
 import { allRoutes } from "../../services/tasks/routes/all_routes.ts";
+import { EVENT_SCOPES } from "../../services/tasks/routes/events/events_route.ts";
 import { openOperations } from "../../services/tasks/routes/tasks/bulk_routes.ts";
 import { openTestApi } from "../../services/tasks/routes/testing/test_api.ts";
 
@@ -80,6 +86,19 @@ export function tasksProblemsMarkdown(): string {
   ].join("\n");
 }
 
+/** Returns a table with a row for each type of events. */
+export function tasksEventsMarkdown(): string {
+  return [
+    "| Type | When | Scope |",
+    "| --- | --- | --- |",
+    ...EVENT_TYPES.map((type) =>
+      `| \`${type}\` | ${cell(meaningOf(type))} | \`${
+        EVENT_SCOPES[subjectOf(type)]
+      }\` |`
+    ),
+  ].join("\n");
+}
+
 const HOST_TITLES: Readonly<Record<AnyRoute["hosts"], string>> = {
   tenant: "A tenant's host, below `/api`",
   accounts: "`accounts.<SERVICE_HOST>`",
@@ -97,6 +116,8 @@ function whoMay(access: AnyRoute["access"]): string {
   switch (access.kind) {
     case "public":
       return "everyone";
+    case "session":
+      return "who has signed in to the console";
     case "member":
       return `${access.role}, or scope \`${access.scope}\``;
     case "worker":

@@ -1454,6 +1454,206 @@ export interface Usage {
   readonly limits: PlanLimits;
 }
 
+/** What the tasks do, and what needs attention. */
+export interface Overview {
+  /** When it was read. */
+  readonly at: string;
+  /** How many tasks are in each status. */
+  readonly counts: {
+    /** How many are `scheduled`. */
+    readonly scheduled: number;
+    /** How many are `blocked`. */
+    readonly blocked: number;
+    /** How many are `waiting`. */
+    readonly waiting: number;
+    /** How many are `running`. */
+    readonly running: number;
+    /** How many are `retry`. */
+    readonly retry: number;
+    /** How many are `done`. */
+    readonly done: number;
+    /** How many are `paused`. */
+    readonly paused: number;
+    /** How many are `complete`. */
+    readonly complete: number;
+    /** How many are `failed`. */
+    readonly failed: number;
+    /** How many are `canceled`. */
+    readonly canceled: number;
+    /** How many are `expired`. */
+    readonly expired: number;
+  };
+  /** Tasks that should have begun a minute ago. */
+  readonly late: number;
+  /** Whether `late` is all of them. */
+  readonly late_is_exact: boolean;
+  /** The earliest date of those. */
+  readonly late_since: string | null;
+  /** The workers with the most tasks, the most first. */
+  readonly workers: ReadonlyArray<{
+    /** Its name; the id when it was removed. */
+    readonly worker: string;
+    /** Begins with `wrk_`; stays when it is renamed. */
+    readonly worker_id: string;
+    /** Tasks that are due and not taken. */
+    readonly waiting: number;
+    /** Tasks under way. */
+    readonly running: number;
+    /** Tasks that failed and are tried again. */
+    readonly retry: number;
+    /** Tasks that have failed for good. */
+    readonly failed: number;
+    /** Tasks that should have begun a minute ago. */
+    readonly late: number;
+    /** Whether `late` is all of them. */
+    readonly late_is_exact: boolean;
+    /** The earliest date of those. */
+    readonly late_since: string | null;
+  }>;
+  /** The jobs with the most tasks, the most first. */
+  readonly jobs: ReadonlyArray<{
+    /** Its name; the id when it was removed. */
+    readonly worker: string;
+    /** Begins with `wrk_`; stays when it is renamed. */
+    readonly worker_id: string;
+    /** The handler within the worker. */
+    readonly job: string;
+    /** Tasks that are due and not taken. */
+    readonly waiting: number;
+    /** Tasks under way. */
+    readonly running: number;
+    /** Tasks that failed and are tried again. */
+    readonly retry: number;
+    /** Tasks that have failed for good. */
+    readonly failed: number;
+    /** Tasks that should have begun a minute ago. */
+    readonly late: number;
+    /** Whether `late` is all of them. */
+    readonly late_is_exact: boolean;
+    /** The earliest date of those. */
+    readonly late_since: string | null;
+  }>;
+  /** The last 24 hours in steps of 5 minutes. */
+  readonly activity: Activity;
+  /** Tasks that repeat and whose last run failed, the latest failure first. */
+  readonly failing_schedules: ReadonlyArray<{
+    /** The id of the task. */
+    readonly id: string;
+    /** Its name; the id when it was removed. */
+    readonly worker: string;
+    /** Begins with `wrk_`; stays when it is renamed. */
+    readonly worker_id: string;
+    /** The handler within the worker. */
+    readonly job: string;
+    /** By which its owner knows it. */
+    readonly key: string | null;
+    /** `failed` if it has ended by that. */
+    readonly status: "scheduled" | "blocked" | "waiting" | "running" | "retry" | "done" | "paused" | "complete" | "failed" | "canceled" | "expired";
+    /** When its last run failed. */
+    readonly failed_at: string;
+    /** Why. */
+    readonly error: {
+      /** A word for programs, such as `timed_out`. */
+      readonly code: string;
+      /** A message for people. */
+      readonly message: string;
+      /** Further details from the worker. */
+      readonly detail?: unknown;
+      /** The status that a push worker answered. */
+      readonly http_status?: number | undefined;
+      /** The id of the failed dependency. */
+      readonly dependency?: string | undefined;
+      /** When the attempt failed. */
+      readonly at: string;
+    } | null;
+    /** When it runs next. */
+    readonly next: string | null;
+  }>;
+  /**
+   * Pull workers that have asked for nothing for a minute although tasks are
+   * late.
+   */
+  readonly silent_workers: ReadonlyArray<{
+    /** Its name; the id when it was removed. */
+    readonly worker: string;
+    /** Begins with `wrk_`; stays when it is renamed. */
+    readonly worker_id: string;
+    /** Tasks that should have begun a minute ago. */
+    readonly late: number;
+    /** Whether `late` is all of them. */
+    readonly late_is_exact: boolean;
+    /** The earliest date of those. */
+    readonly late_since: string | null;
+    /** When it last asked for them, since the service was started. */
+    readonly last_seen_at: string | null;
+  }>;
+  /** Jobs with late tasks of which no process of the worker asks for any. */
+  readonly unasked_jobs: ReadonlyArray<{
+    /** Its name; the id when it was removed. */
+    readonly worker: string;
+    /** Begins with `wrk_`; stays when it is renamed. */
+    readonly worker_id: string;
+    /** The handler within the worker. */
+    readonly job: string;
+    /** Tasks that should have begun a minute ago. */
+    readonly late: number;
+    /** Whether `late` is all of them. */
+    readonly late_is_exact: boolean;
+    /** The earliest date of those. */
+    readonly late_since: string | null;
+    /** When it last asked for them, since the service was started. */
+    readonly last_seen_at: string | null;
+  }>;
+  /**
+   * Limits of the plan of which 80 % or more are used; null for a caller who
+   * may not read the usage.
+   */
+  readonly near_limits: ReadonlyArray<{
+    /** Which limit of the plan. */
+    readonly limit: "active_tasks" | "executions_per_month" | "workers" | "users" | "keys";
+    /** What the plan allows. */
+    readonly allowed: number;
+    /** How much of it is used. */
+    readonly used: number;
+  }> | null;
+}
+
+/**
+ * What tasks did over time: of each count a list with a number for each span,
+ * the earliest first.
+ */
+export interface Activity {
+  /** When the first span begins. */
+  readonly from: string;
+  /** When the last span ends; it may still go on. */
+  readonly to: string;
+  /** How long each span is. */
+  readonly step: "PT1M" | "PT5M" | "PT1H";
+  /** Tasks that were made. */
+  readonly created: ReadonlyArray<number>;
+  /** Attempts that began. */
+  readonly started: ReadonlyArray<number>;
+  /** Attempts that succeeded. */
+  readonly succeeded: ReadonlyArray<number>;
+  /** Attempts that failed. */
+  readonly failed: ReadonlyArray<number>;
+  /** Attempts that were lost with their worker. */
+  readonly lost: ReadonlyArray<number>;
+  /** Tasks that ended as `complete`. */
+  readonly completed: ReadonlyArray<number>;
+  /** Slots of schedules that were missed. */
+  readonly missed: ReadonlyArray<number>;
+  /**
+   * How many milliseconds after their dates attempts began, in sum; divided by
+   * `started`, the average.
+   */
+  readonly lag_sum: ReadonlyArray<number>;
+  /** The largest of these. */
+  readonly lag_max: ReadonlyArray<number>;
+  /** How many milliseconds the attempts took that ended, in sum. */
+  readonly duration_sum: ReadonlyArray<number>;
+}
+
 /** The used part of the plan. */
 export interface Use {
   /** What the plan allows; null for no limit. */

@@ -268,6 +268,38 @@ export class ServiceCalls {
   }
 
   /**
+   * Opens an answer that is read as it comes. The timeout is for its head.
+   *
+   * @returns The body, which `ending` ends.
+   * @throws {TasksError} When the service refuses or gives no answer.
+   */
+  async open(
+    { ending, action, path, query, headers, signal }:
+      & Omit<
+        ServiceCall,
+        "method" | "body"
+      >
+      & {
+        /** Ends the request and its answer. */
+        readonly ending: AbortController;
+      },
+  ): Promise<ReadableStream<Uint8Array>> {
+    const call = { action, path, query, method: "GET" } as const;
+    const url = this.#base + pathText(call) + queryText(query);
+    const open = async (): Promise<ReadableStream<Uint8Array>> => {
+      const response = await this.#fetch(url, {
+        headers: { ...this.#headers, accept: "text/event-stream", ...headers },
+        signal: ending.signal,
+        redirect: "manual",
+      });
+      if (response.ok && response.body !== null) return response.body;
+      const text = response.ok ? "-" : await response.text();
+      return this.#answer(response, { text, action });
+    };
+    return await this.#within(open, { action, signal });
+  }
+
+  /**
    * Makes a call that creates something, with an idempotency key, so that
    * retries do not create it twice.
    */
@@ -309,9 +341,7 @@ export class ServiceCalls {
   }
 
   async #try<Body>(call: ServiceCall): Promise<Body> {
-    const { action, method, body, signal } = call;
-    const signals = this.#callers.toList(signal);
-    const timeoutMs = this.#timeoutMs + (call.extraMs ?? 0);
+    const { action, method, body } = call;
     const url = this.#base + pathText(call) + queryText(call.query);
     const isPatch = method === "PATCH";
     const json = body === undefined ? undefined : toJson(body, action);
@@ -333,6 +363,19 @@ export class ServiceCalls {
       const text = await response.text();
       return await this.#answer<Body>(response, { text, action });
     };
+    return await this.#within(send, call);
+  }
+
+  /** Runs a request within the timeout, and names what it fails of. */
+  async #within<Answer>(
+    send: (limit: AbortSignal) => Promise<Answer>,
+    { action, signal, extraMs = 0 }: Pick<
+      ServiceCall,
+      "action" | "signal" | "extraMs"
+    >,
+  ): Promise<Answer> {
+    const signals = this.#callers.toList(signal);
+    const timeoutMs = this.#timeoutMs + extraMs;
     try {
       return await runWithin(send, {
         signals,

@@ -1,10 +1,10 @@
 /**
- * What lists of tasks and of histories contain.
+ * What lists of tasks, histories and activity contain.
  *
  * @module
  */
 
-import type { HistoryRecord, Task, TaskPart } from "./api_types.ts";
+import type { Activity, HistoryRecord, Task, TaskPart } from "./api_types.ts";
 import type { Time } from "./job_types.ts";
 import type { CallOptions } from "./service_calls.ts";
 
@@ -69,4 +69,22 @@ export interface HistoryFilter extends CallOptions {
   readonly order?: "asc" | "desc" | undefined;
   /** The number of records on a page. */
   readonly limit?: number | undefined;
+}
+
+/** Which activity to read. */
+export interface ActivityFilter extends CallOptions {
+  /** From this instant on; a day before `to` when absent. */
+  readonly from?: Time | undefined;
+  /** Up to this instant; now when absent. */
+  readonly to?: Time | undefined;
+  /**
+   * The length of a span. Minutes are kept for two hours, five minutes for 25
+   * hours, hours for eight days; when absent, the shortest that is kept for all
+   * of it.
+   */
+  readonly step?: Activity["step"] | undefined;
+  /** Only that of this worker, by name or id. */
+  readonly worker?: string | undefined;
+  /** Only that of this job of the worker. */
+  readonly job?: string | undefined;
 }

@@ -5,12 +5,14 @@
  */
 
 import type {
+  Activity,
   BulkAction,
   BulkResult,
   HistoryList,
   HistoryRecord,
   Me,
   Operation,
+  Overview,
   PreviewRequest,
   Problem,
   SchedulePreview,
@@ -34,6 +36,7 @@ import type {
   Time,
 } from "./job_types.ts";
 import { CalendarsClient } from "./calendars_client.ts";
+import { type EventsOptions, readEvents, type TenantEvent } from "./events.ts";
 import { KeysClient } from "./keys_client.ts";
 import type { PagedList } from "./pages.ts";
 import {
@@ -45,7 +48,11 @@ import {
   type TasksConnection,
 } from "./service_calls.ts";
 import { taskEnd, type WaitOptions } from "./task_end.ts";
-import type { HistoryFilter, TaskFilter } from "./task_queries.ts";
+import type {
+  ActivityFilter,
+  HistoryFilter,
+  TaskFilter,
+} from "./task_queries.ts";
 import { checkTimes, timeText } from "./times.ts";
 import { WorkersClient } from "./workers_client.ts";
 
@@ -270,6 +277,38 @@ export class TasksClient<Jobs extends JobTypes<Jobs> = AnyJobs> {
     options: WaitOptions = {},
   ): Promise<TaskOf<Jobs, Job>> {
     return await taskEnd(this.#calls, id, options) as TaskOf<Jobs, Job>;
+  }
+
+  /**
+   * Reads the tenant's events as they happen, for as long as they are iterated
+   * over. After a break it goes on by itself where it was; where events are
+   * missing then, one of the type `reset` comes first.
+   *
+   * @throws {TasksError} When the service refuses.
+   * @throws {unknown} The signal's reason, when it aborts.
+   *
+   * @example
+   * ```ts
+   * import { TasksClient } from "@tercet/sdk/tasks";
+   *
+   * const tasks = new TasksClient({
+   *   url: "https://acme.tasks.example.com",
+   *   key: "dk_your_key",
+   *   // A service that tells one event, so that this example runs by itself.
+   *   fetch: () =>
+   *     Promise.resolve(new Response(
+   *       'id: 1\nevent: task.failed\n' +
+   *         'data: {"type":"task.failed","id":"1","data":{"task":"tsk_1"}}\n\n',
+   *     )),
+   * });
+   * for await (const { type, data } of tasks.events({ types: ["task.failed"] })) {
+   *   console.log(type, data["task"]); // task.failed tsk_1
+   *   break;
+   * }
+   * ```
+   */
+  events(options: EventsOptions = {}): AsyncGenerator<TenantEvent, void> {
+    return readEvents(this.#calls, options);
   }
 
   /**
@@ -524,6 +563,40 @@ export class TasksClient<Jobs extends JobTypes<Jobs> = AnyJobs> {
   async usage({ signal }: CallOptions = {}): Promise<Usage> {
     return await this.#calls.read("tell what is used", {
       path: ["usage"],
+      signal,
+    });
+  }
+
+  /**
+   * Returns what the tasks do and what needs attention: counts by status, worker
+   * and job, late tasks, the activity of the last day, failing schedules,
+   * workers that do not ask for tasks, and limits that are nearly used up. It
+   * takes as long with any number of tasks.
+   *
+   * @throws {TasksError} When the service refuses.
+   */
+  async overview({ signal }: CallOptions = {}): Promise<Overview> {
+    return await this.#calls.read("show the overview", {
+      path: ["overview"],
+      signal,
+    });
+  }
+
+  /**
+   * Returns what the tasks did over time: of each count a list with a number for
+   * each span. By default it covers the last day, in steps of five minutes.
+   *
+   * @throws {TasksError} When the service refuses.
+   */
+  async activity(filter: ActivityFilter = {}): Promise<Activity> {
+    const { signal, from, to, ...query } = filter;
+    return await this.#calls.read("show the activity", {
+      path: ["activity"],
+      query: {
+        ...query,
+        from: from && timeText(from, "from"),
+        to: to && timeText(to, "to"),
+      },
       signal,
     });
   }

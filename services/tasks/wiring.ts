@@ -27,6 +27,7 @@ import { cursorKey, MasterKeyWatch } from "./engine/common_keys.ts";
 import { CredentialRecords } from "./engine/credential_records.ts";
 import { Delivery } from "./engine/delivery.ts";
 import { Engine } from "./engine/engine.ts";
+import { EventWatch } from "./engine/events/event_watch.ts";
 import { LastUsed } from "./engine/last_used.ts";
 import { openParts } from "./engine/parts.ts";
 import { warnOfUnknownPlans } from "./engine/plan_book.ts";
@@ -40,6 +41,7 @@ import { createHandler } from "./http/handler.ts";
 import { IdempotentAnswers } from "./http/idempotency.ts";
 import {
   addCallsInFlight,
+  addEvents,
   addInbox,
   meteredCaller,
   TasksMetrics,
@@ -131,6 +133,7 @@ export async function addParts(
     maxInFlight: settings.pushMaxInFlight,
   });
   addCallsInFlight(metrics.registry, () => push.inFlight);
+  addEvents(metrics.registry, () => parts.events.counts);
   addInstances(metrics.registry, {
     service: "tasks",
     instances: () => parts.instances,
@@ -150,6 +153,7 @@ export async function addParts(
     secretsWorker,
     masterKeyWatch,
     new AuditTrimmer(parts),
+    new EventWatch({ parts, liveness: engine.liveness, usage: engine.usage }),
   ];
   const turns = new FairTurns();
   const targets = {
@@ -272,6 +276,7 @@ export async function addParts(
         // Workers that wait for tasks get their answers before the port waits
         // for open requests.
         engine.leases.stop();
+        await parts.events.stop();
         await server?.stop(graceMs);
       },
     })

@@ -159,6 +159,10 @@ serviceTest(["chromium"], {
       "a page shows a change by itself",
       () => isLive(browser, bench),
     );
+    await t.step(
+      "CONSOLE=false leaves no page",
+      () => isOff(folder.path),
+    );
     await t.step("times are in the reader's zone", () => times(browser, bench));
   },
 });
@@ -223,9 +227,30 @@ async function asksFirst(browser: Browser, bench: Bench): Promise<void> {
 
 async function isLive(browser: Browser, bench: Bench): Promise<void> {
   await browser.go(`${bench.console}/tasks?status=scheduled`);
+  const told = browser.evaluate(`new Promise((resolve) => {
+    const source = new EventSource(document.documentElement.dataset.events);
+    source.addEventListener("open", () => document.title = "open");
+    source.addEventListener("digest", ({ data }) => {
+      source.close();
+      resolve(data);
+    });
+  })`);
+  await waitUntil(
+    async () => await browser.evaluate("document.title") === "open",
+    { what: "the page listens", intervalMs: 100 },
+  );
+  await bench.client.expect(201, ["POST", "/api/v1/tasks", {
+    worker: "mailer",
+    date: "2098-01-01T00:00:00Z",
+  }]);
+  assert(String(await told).includes("task.created"), "the event is told");
+  await browser.go(`${bench.console}/tasks?status=scheduled`);
   const rows = () =>
     browser.evaluate('document.querySelectorAll("tbody tr").length');
   const before = await rows() as number;
+  await browser.press("j");
+  const focus = () => browser.evaluate("document.activeElement.textContent");
+  const focused = await focus();
   await bench.client.expect(201, ["POST", "/api/v1/tasks", {
     worker: "mailer",
     date: "2098-01-01T00:00:00Z",
@@ -234,6 +259,7 @@ async function isLive(browser: Browser, bench: Bench): Promise<void> {
     what: "the new task is in the list",
     intervalMs: 100,
   });
+  assertEquals(await focus(), focused);
 }
 
 async function times(browser: Browser, bench: Bench): Promise<void> {
@@ -245,4 +271,19 @@ async function times(browser: Browser, bench: Bench): Promise<void> {
     'document.querySelector("tbody time").title',
   );
   assert(String(title).endsWith("GMT+9"), String(title));
+}
+
+async function isOff(dataDir: string): Promise<void> {
+  await using service = await startTasks({
+    dataDir: `${dataDir}/off`,
+    env: { SERVICE_HOST: "localhost", CONSOLE: "false" },
+  });
+  const target = () => getTarget(service);
+  using accounts = new TasksClient({ target, host: "accounts.localhost" });
+  await accounts.expect(201, ["POST", "/", { domain: "acme" }]);
+  using client = new TasksClient({ target, host: "acme.localhost" });
+  for (const path of ["/console", "/console/sign-in", "/console/tasks"]) {
+    const { status } = await client.call("GET", path);
+    assertEquals(status, 404, path);
+  }
 }

@@ -273,6 +273,11 @@ async function holdsTasks(terminal: Terminal): Promise<void> {
   const unfit = await tasks("run", "--worker", "later", "--yes");
   assertEquals(unfit.code, 2);
   assertMatch(unfit.err, /^Cannot run tasks by a filter: give ids/);
+  const overview = await tasks("overview");
+  assertMatch(overview.out, /^\d+ waiting, \d+ running/);
+  assertMatch(overview.out, /\n\nWORKER +JOB +WAITING/);
+  const { counts } = JSON.parse((await tasks("overview", "--json")).out);
+  assertEquals(typeof counts.waiting, "number");
   const usage = await tasks("usage");
   assertMatch(usage.out, /^plan \w+, executions of \d{4}-\d{2}\n\nWHAT +USED/);
   assertMatch(usage.out, /\nactive tasks +1 +/);

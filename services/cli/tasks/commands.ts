@@ -50,6 +50,14 @@ export function taskCommands(io: CliIo): readonly Command[] {
       },
     },
     {
+      name: "events",
+      about: "show events as they happen",
+      run: async (args) => {
+        const { runEvents } = await import("./events.ts");
+        return await runEvents(args, io);
+      },
+    },
+    {
       name: "retry",
       about: "retry ended tasks",
       run: async (args) => {
@@ -73,6 +81,14 @@ export function taskCommands(io: CliIo): readonly Command[] {
         return await runAction(name, { args, io });
       },
     })),
+    {
+      name: "overview",
+      about: "show what tasks do and what needs attention",
+      run: async (args) => {
+        const { runOverview } = await import("./overview.ts");
+        return await runOverview(args, io);
+      },
+    },
     {
       name: "usage",
       about: "show how much of its plan the tenant uses",

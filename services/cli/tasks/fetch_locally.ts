@@ -7,6 +7,7 @@
 
 import { request } from "node:http";
 import { Buffer } from "node:buffer";
+import { Readable } from "node:stream";
 
 /**
  * Works as `fetch` does, except that host names below `localhost` mean this
@@ -37,17 +38,15 @@ export async function fetchLocally(
       },
       agent: false,
     }, (answer) => {
-      const chunks: Uint8Array[] = [];
-      answer.on("data", (chunk: Uint8Array) => chunks.push(chunk));
-      answer.on("error", reject);
-      answer.on("end", () => {
-        const status = answer.statusCode ?? 0;
-        const text = status === 204 ? null : Buffer.concat(chunks).toString();
-        const fields = Object.entries(answer.headers).map(([name, value]) =>
-          [name, String(value)] as [string, string]
-        );
-        resolve(new Response(text, { status, headers: fields }));
-      });
+      const status = answer.statusCode ?? 0;
+      const fields = Object.entries(answer.headers).map(([name, value]) =>
+        [name, String(value)] as [string, string]
+      );
+      const body = status === 204
+        ? null
+        // The stream is one of bytes, which node's types do not say.
+        : Readable.toWeb(answer) as ReadableStream<Uint8Array<ArrayBuffer>>;
+      resolve(new Response(body, { status, headers: fields }));
     });
     const abort = (): void => {
       reject(signal?.reason);

@@ -25,6 +25,7 @@ import {
   CONNECTION,
   NOT_SUCCEEDED,
 } from "./connection.ts";
+import { TaskWatch } from "./events.ts";
 import {
   formatLines,
   formatOutcome,
@@ -185,6 +186,9 @@ export async function runShow(
 const TAIL_FLAGS = {
   ...CONNECTION,
   past: switchOption({ help: "Stop after the past records." }),
+  follow: switchOption({
+    help: "Go on after the task has ended, until it is removed.",
+  }),
 } as const;
 
 const TAIL: CommandShape = {
@@ -195,8 +199,6 @@ const TAIL: CommandShape = {
     "no answer, 2 invalid arguments.",
   positionals: 1,
 };
-const LOOK_MS = 500;
-
 /** Runs `tail`; returns the exit code. */
 export async function runTail(
   args: readonly string[],
@@ -209,6 +211,7 @@ export async function runTail(
   if (connected.kind === "done") return connected.exitCode;
   const { tasks } = connected;
   return await asking(io, async () => {
+    using watch = values.past ? undefined : new TaskWatch(tasks, id);
     let last = -1;
     while (true) {
       // Read before the history: the records of a task that has ended are
@@ -220,10 +223,10 @@ export async function runTail(
         io.out(values.json ? JSON.stringify(record) : formatLine(record));
       }
       if (values.past) return 0;
-      if (task.finished_at !== null) {
+      if (task.finished_at !== null && !values.follow) {
         return task.status === "complete" ? 0 : NOT_SUCCEEDED;
       }
-      await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+      await watch?.next();
     }
   });
 }

@@ -1,8 +1,13 @@
 // Makes the pages of a console pleasant; each page reads and each form posts
 // without it.
 
+// A page is fetched a second after a change; while changes go on, each wait is
+// twice as long as the one before, so that many open pages stay a small part
+// of what the service does.
 const LIVE_MS = 1_000;
-const POLL_MS = 5_000;
+const MOST_MS = 30_000;
+// Without events, as no event tells that there is nothing to fetch.
+const POLL_MS = 15_000;
 
 /** Shows times in the reader's zone; the title keeps the time of the service. */
 function showTimes(root) {
@@ -117,33 +122,75 @@ async function refresh() {
   for (const region of regions) {
     const next = page.getElementById(region.id);
     if (next === null || isInUse(region)) continue;
-    next.querySelectorAll("details").forEach((one, index) =>
-      one.open = region.querySelectorAll("details")[index]?.open ?? one.open
-    );
+    const before = [...region.querySelectorAll("details")];
+    next.querySelectorAll("details").forEach((one, index) => {
+      const same = one.id === ""
+        ? before[index]
+        : before.find(({ id }) => id === one.id);
+      one.open = same?.open ?? one.open;
+    });
     showTimes(next);
-    if (next.innerHTML !== region.innerHTML) region.replaceWith(next);
+    if (next.innerHTML === region.innerHTML) continue;
+    const link = region.contains(document.activeElement)
+      ? document.activeElement.getAttribute("href")
+      : null;
+    region.replaceWith(next);
+    [...next.querySelectorAll("a")]
+      .find((one) => one.getAttribute("href") === link)?.focus();
   }
 }
 
-/** A region in which the reader types, picks or walks by keys stays as it is. */
+/** A region in which the reader types, picks or selects text stays as it is. */
 function isInUse(region) {
-  return region.contains(document.activeElement) ||
-    region.querySelector("input:checked, dialog") !== null;
+  const { activeElement: focused } = document;
+  const selection = getSelection();
+  return region.contains(focused) && !focused.matches("a") ||
+    region.querySelector("input:checked") !== null ||
+    document.querySelector("dialog") !== null ||
+    !selection.isCollapsed && region.contains(selection.anchorNode);
 }
 
 function goLive() {
   if (document.querySelector("[data-live]") === null) return;
+  let source;
   let timer;
+  let waitMs = LIVE_MS;
+  let changedMs = 0;
   const soon = (ms) =>
     timer ??= setTimeout(async () => {
       timer = undefined;
+      // The next try comes soon enough.
       await refresh().catch(() => {});
       if (source?.readyState !== EventSource.OPEN) soon(POLL_MS);
     }, ms);
   const { events } = document.documentElement.dataset;
-  const source = events && new EventSource(events);
-  source?.addEventListener("change", () => soon(LIVE_MS));
-  document.addEventListener("visibilitychange", () => soon(0));
+  const onChange = () => {
+    const nowMs = performance.now();
+    waitMs = nowMs - changedMs > MOST_MS
+      ? LIVE_MS
+      : timer === undefined
+      ? Math.min(2 * waitMs, MOST_MS)
+      : waitMs;
+    changedMs = nowMs;
+    soon(waitMs);
+  };
+  // A hidden page holds no connection: browsers have six for a host.
+  const listen = () => {
+    source?.close();
+    source = undefined;
+    if (!events || document.hidden) return;
+    source = new EventSource(events);
+    for (const type of ["digest", "reset"]) {
+      source.addEventListener(type, onChange);
+    }
+  };
+  document.addEventListener("visibilitychange", () => {
+    listen();
+    clearTimeout(timer);
+    timer = undefined;
+    soon(0);
+  });
+  listen();
   soon(POLL_MS);
 }
 

@@ -40,9 +40,12 @@ export function TextField(
     readonly placeholder?: string | undefined;
     /** Whether the key `/` leads here. @default {false} */
     readonly isSearch?: boolean;
+    /** Values that the browser offers. @default none */
+    readonly offers?: readonly string[] | undefined;
   },
 ): VNode {
-  const { name, value, type = "text", autocomplete = "off", isSearch } = props;
+  const { name, value, type = "text", autocomplete = "off" } = props;
+  const { isSearch, offers = [] } = props;
   return (
     <Field {...props}>
       <input
@@ -54,7 +57,13 @@ export function TextField(
         placeholder={props.placeholder}
         spellcheck={false}
         data-search={isSearch === true ? "" : undefined}
+        list={offers.length === 0 ? undefined : `${name}-offers`}
       />
+      {offers.length === 0 ? null : (
+        <datalist id={`${name}-offers`}>
+          {offers.map((offer) => <option value={offer}></option>)}
+        </datalist>
+      )}
     </Field>
   );
 }

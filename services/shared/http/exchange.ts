@@ -99,6 +99,25 @@ export interface HttpResponse {
    * @default none
    */
   readonly body?: string | Uint8Array | undefined;
+  /**
+   * The content as it comes, instead of `body`; an answer to HEAD has none. The
+   * transport cancels it when it will not read on.
+   *
+   * @default none
+   */
+  readonly stream?: ByteStream | undefined;
+}
+
+/** Bytes that come in the course of time. */
+export interface ByteStream {
+  /**
+   * Waits for the next bytes, one call at a time; undefined at the end.
+   *
+   * @throws {Error} when the stream broke; the client sees a broken answer
+   */
+  next(): Promise<Uint8Array | undefined>;
+  /** Ends the stream at once, and the wait for bytes; harmless twice. */
+  cancel(): void;
 }
 
 /** Answers requests. An exception becomes a 500 without details. */

@@ -6,7 +6,7 @@
  */
 
 import { Buffer } from "node:buffer";
-import type { HttpResponse } from "../http/exchange.ts";
+import type { ByteStream, HttpResponse } from "../http/exchange.ts";
 import { describeError } from "../settled.ts";
 import { RequestBody, type RequestBodyHost } from "./body.ts";
 import type { ConnectionContext, Deadline } from "./connection_context.ts";
@@ -14,9 +14,11 @@ import { Exchange, Http1Request, type RequestOrigin } from "./exchange.ts";
 import type { RequestHead } from "./head.ts";
 import { HeadReader } from "./head_reader.ts";
 import {
+  encodeChunk,
   type EncodedResponse,
   type EncodeOptions,
   encodeResponse,
+  LAST_CHUNK,
   plainProblem,
 } from "./response.ts";
 import { DRAIN_TIMEOUT_MS, MAX_DRAIN_BYTES } from "./settings.ts";
@@ -154,16 +156,24 @@ export class Http1Connection {
     const request = new Http1Request(head, body, this.#options.origin);
     const exchange = new Exchange(request, body, this.#context);
     const response = await this.#awaitAnswer(exchange);
-    request.release();
+    const { stream } = response;
+    if (stream === undefined) request.release();
     body.giveUp();
     // A client that got no 100 (Continue) may send the body or not.
     const isCutShort = !body.isComplete &&
       (this.#awaitsContinue || !body.isSkippable);
     const isLast = isCutShort || this.#isStopping || !head.keepsAlive ||
-      this.#context.isDraining;
+      this.#context.isDraining || stream !== undefined;
     const output = this.#context.outputs.take();
     const context = { head, isLast, exchange, output };
-    await this.#write(this.#encode(response, context));
+    try {
+      await this.#write(this.#encode(response, context));
+      if (stream !== undefined && head.method !== "HEAD") {
+        await this.#stream(stream, { exchange, isChunked: !head.isOldVersion });
+      }
+    } finally {
+      stream?.cancel();
+    }
     // Not after an error: a broken connection may still read the buffer.
     this.#context.outputs.give(output);
     if (isLast || this.#isStopping) {
@@ -188,12 +198,38 @@ export class Http1Connection {
     }
   }
 
+  /** Sends a stream to its end, or until the client goes away. */
+  async #stream(
+    stream: ByteStream,
+    { exchange, isChunked }: {
+      readonly exchange: Exchange;
+      readonly isChunked: boolean;
+    },
+  ): Promise<void> {
+    exchange.onGone(() => stream.cancel());
+    this.#exchange = exchange;
+    this.#input.watch(() => exchange.markGone());
+    try {
+      while (true) {
+        const bytes = await stream.next();
+        if (bytes === undefined) break;
+        if (bytes.length === 0) continue;
+        await this.#write([isChunked ? encodeChunk(bytes) : bytes]);
+      }
+      if (isChunked) await this.#write([LAST_CHUNK]);
+    } finally {
+      this.#input.unwatch();
+      this.#exchange = undefined;
+    }
+  }
+
   #encode(
     response: HttpResponse,
     { head, isLast, exchange, output }: EncodeContext,
   ): EncodedResponse {
     const options: EncodeOptions = {
       isHead: head.method === "HEAD",
+      isChunked: !head.isOldVersion,
       connection: isLast
         ? "close"
         : head.isOldVersion
@@ -205,7 +241,10 @@ export class Http1Connection {
     try {
       return encodeResponse(response, options);
     } catch (error) {
-      return encodeResponse(exchange.failed(error), options);
+      const failed = exchange.failed(error);
+      // A stream would follow the head of the failure.
+      if (response.stream !== undefined) throw error;
+      return encodeResponse(failed, options);
     }
   }
 

@@ -14,6 +14,12 @@ export interface EncodeOptions {
   readonly isHead: boolean;
   /** What the connection field says, if there is one. */
   readonly connection: "close" | "keep-alive" | undefined;
+  /**
+   * Whether a stream is sent in chunks, as HTTP/1.0 does not know them.
+   *
+   * @default {false}
+   */
+  readonly isChunked?: boolean;
   /** The value of the date field. */
   readonly date: string;
   /**
@@ -76,6 +82,10 @@ export function encodeResponse(
   }
   // RFC 9110, 8.6: neither may carry a length, and neither has content.
   if (status === 204) return [Buffer.from(`${head}\r\n`)];
+  if (response.stream !== undefined) {
+    const coding = options.isChunked ? "transfer-encoding: chunked\r\n" : "";
+    return [Buffer.from(`${head}${coding}\r\n`)];
+  }
   const body = response.body ?? "";
   const { output } = options;
   if (
@@ -97,6 +107,19 @@ export function encodeResponse(
   return bytes <= MAX_COPIED_BYTES
     ? [Buffer.concat([start, body])]
     : [start, body];
+}
+
+/** Ends the chunks of a stream. */
+export const LAST_CHUNK: Uint8Array = Buffer.from("0\r\n\r\n");
+
+/** Encodes some bytes of a stream, of which there is at least one. */
+export function encodeChunk(bytes: Uint8Array): Uint8Array {
+  const start = `${bytes.length.toString(16)}\r\n`;
+  const chunk = Buffer.allocUnsafe(start.length + bytes.length + 2);
+  chunk.write(start, "latin1");
+  chunk.set(bytes, start.length);
+  chunk.write("\r\n", start.length + bytes.length, "latin1");
+  return chunk;
 }
 
 const encoder = new TextEncoder();

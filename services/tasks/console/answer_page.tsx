@@ -186,6 +186,7 @@ export async function show(
     links,
     csrf: csrf === "" ? undefined : csrf,
     theme: readTheme(readCookie(call.header("cookie"), THEME_COOKIE)),
+    events: csrf === "" ? undefined : `${base}/events`,
     refreshSeconds: content.refreshSeconds,
     goTo: content.goTo,
     content: (
@@ -245,7 +246,7 @@ function problemPage(
         {errors.length === 0
           ? null
           : <ul>{errors.map((error) => <li>{error.detail}</li>)}</ul>}
-        <p class="dim">{`Request ${id ?? ""}`}</p>
+        {id === undefined ? null : <p class="dim">{`Request ${id}`}</p>}
       </Note>
     ),
   };

@@ -105,7 +105,7 @@ export async function bulkPreviewPage(page: PageCall): Promise<PageAnswer> {
               : `${result.changed} of ${result.matched} tasks would be changed.`}
           </p>
         </Note>
-        <Results result={result} base={base} />
+        <Results result={result} base={base} isPreview />
         <form method="post" action={`${base}/tasks/bulk`} class="row">
           <CsrfField csrf={page.csrf} />
           <input type="hidden" name="action" value={action} />
@@ -188,7 +188,12 @@ export async function operationPage(page: PageCall): Promise<PageAnswer> {
 }
 
 function Results(
-  { result, base }: { readonly result: BulkResult; readonly base: string },
+  { result, base, isPreview = false }: {
+    readonly result: BulkResult;
+    readonly base: string;
+    /** Whether nothing was done yet. @default {false} */
+    readonly isPreview?: boolean;
+  },
 ): VNode {
   const { matched, changed, unchanged, failed, errors } = result;
   return (
@@ -196,7 +201,7 @@ function Results(
       <FactList
         facts={[
           ["Looked at", matched],
-          ["Changed", changed],
+          [isPreview ? "To be changed" : "Changed", changed],
           ["Need no change", unchanged],
           ["Cannot be changed", failed],
           [

@@ -38,6 +38,21 @@ export const CONSOLE_LINKS: readonly ConsoleLink[] = [
   { path: "/tasks", text: "Tasks", scope: "tasks:read" },
 ];
 
+/** What stands where there is no page. */
+const noPage: Page = () =>
+  Promise.resolve({
+    kind: "refused",
+    answer: {
+      status: 404,
+      headers: {},
+      body: {
+        code: "not_found",
+        title: "There is no such page",
+        detail: "The address is mistyped, or of another version.",
+      },
+    },
+  });
+
 /** All pages for people who have signed in. */
 export const CONSOLE_PAGES: readonly ConsolePlace[] = [
   {
@@ -75,4 +90,6 @@ export const CONSOLE_PAGES: readonly ConsolePlace[] = [
     path: "/tasks/:id",
     load: async () => (await import("./task_actions.tsx")).actOnTask,
   },
+  { method: "GET", path: "/:page", load: () => Promise.resolve(noPage) },
+  { method: "GET", path: "/:page/:id", load: () => Promise.resolve(noPage) },
 ];

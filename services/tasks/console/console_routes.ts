@@ -63,8 +63,25 @@ export function consoleRoutes(
       { method: "POST", path: "/theme" },
       async (call) => (await signIn()).setTheme(call),
     ),
+    pageRoute(
+      { method: "GET", path: "/events" },
+      (call) => answerEvents(call, api),
+    ),
     assetRoute(),
   ];
+}
+
+/**
+ * Tells pages that something has changed, at most once a second; what it is,
+ * they ask by themselves.
+ */
+function answerEvents(call: PageRequest, api: InnerApi): Promise<Answer> {
+  return call.caller === undefined
+    ? Promise.resolve(problem("missing_credentials"))
+    : api.answer(call, {
+      path: "/v1/events",
+      query: new URLSearchParams({ every: "PT1S" }),
+    });
 }
 
 /** What all routes of the console have in common. */

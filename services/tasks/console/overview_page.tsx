@@ -1,6 +1,6 @@
 /**
- * The first page: how many tasks there are in each status, what fails, and what
- * is due.
+ * The first page: how many tasks there are in each status, what needs
+ * attention, the last day, the queues, and the newest failures.
  *
  * @module
  */
@@ -9,6 +9,9 @@ import type { VNode } from "preact";
 import { Empty, Live, Tiles, Time } from "../../shared/console/parts.tsx";
 import { Table } from "../../shared/console/table.tsx";
 import type { TaskStatus } from "../domain/task.ts";
+import { Activity, type ShownActivity } from "./overview_activity.tsx";
+import { Attention, type ShownAttention } from "./overview_attention.tsx";
+import { Queues, type ShownQueue } from "./overview_queues.tsx";
 import {
   type PageAnswer,
   type PageCall,
@@ -25,28 +28,50 @@ import {
 
 const FAILED = 10;
 
+/** The overview as the API shows it. */
+interface ShownOverview extends ShownAttention {
+  readonly counts: Readonly<Record<TaskStatus, number>>;
+  readonly late: number;
+  readonly late_is_exact: boolean;
+  readonly workers: readonly ShownQueue[];
+  readonly jobs: readonly ShownQueue[];
+  readonly activity: ShownActivity;
+}
+
 /** Shows the overview. */
 export async function overviewPage(page: PageCall): Promise<PageAnswer> {
-  const failing = await page.ask({
-    path: "/v1/tasks",
-    query: new URLSearchParams({
-      status: "failed",
-      sort: "created_at",
-      order: "desc",
-      limit: String(FAILED),
-      fields: "status,worker,job,updated_at,error,executions",
+  const [answer, failing] = await Promise.all([
+    page.ask({ path: "/v1/overview" }),
+    page.ask({
+      path: "/v1/tasks",
+      query: new URLSearchParams({
+        status: "failed",
+        sort: "created_at",
+        order: "desc",
+        limit: String(FAILED),
+        fields: "status,worker,job,updated_at,error,executions",
+      }),
     }),
-  });
-  const refusal = refusalOf(failing);
+  ]);
+  const refusal = refusalOf(answer) ?? refusalOf(failing);
   if (refusal !== undefined) return refusal;
-  const counts = await countByStatus(page);
+  const overview = answer.body as ShownOverview;
   const { data } = failing.body as ShownList<ShownTask>;
+  const { base, nowMs } = page;
   return {
     kind: "page",
     title: "Overview",
     content: (
       <Live id="overview">
-        <Counts page={page} counts={counts} />
+        <Counts base={base} overview={overview} />
+        <Attention overview={overview} base={base} nowMs={nowMs} />
+        <Activity activity={overview.activity} />
+        <Queues
+          workers={overview.workers}
+          jobs={overview.jobs}
+          base={base}
+          nowMs={nowMs}
+        />
         <Failed page={page} tasks={data} />
       </Live>
     ),
@@ -58,43 +83,30 @@ const SHOWN: readonly TaskStatus[] = [
   ...["paused", "failed", "expired", "complete"] as const,
 ];
 
-interface Count {
-  readonly status: TaskStatus;
-  readonly text: string;
-}
-
-async function countByStatus(page: PageCall): Promise<readonly Count[]> {
-  return await Promise.all(SHOWN.map(async (status) => {
-    const { body } = await page.ask({
-      path: "/v1/tasks",
-      query: new URLSearchParams({
-        status,
-        count: "true",
-        limit: "1",
-        fields: "status",
-      }),
-    });
-    const { count = 0, count_is_exact: isExact = true } = body as ShownList<
-      unknown
-    >;
-    return { status, text: count.toLocaleString("en") + (isExact ? "" : "+") };
-  }));
-}
-
 function Counts(
-  { page: { base }, counts }: {
-    readonly page: PageCall;
-    readonly counts: readonly Count[];
+  { base, overview: { counts, late, late_is_exact: isExact } }: {
+    readonly base: string;
+    readonly overview: ShownOverview;
   },
 ): VNode {
+  const list = (by: Readonly<Record<string, string>>): string =>
+    withQuery(`${base}/tasks`, by);
   return (
     <Tiles
-      tiles={counts.map(({ status, text }) => ({
-        name: status,
-        value: text,
-        href: withQuery(`${base}/tasks`, { status }),
-        ...(text === "0" ? {} : { tone: toneOf(status) }),
-      }))}
+      tiles={[
+        ...SHOWN.map((status) => ({
+          name: status,
+          value: counts[status].toLocaleString("en"),
+          href: list({ status }),
+          ...(counts[status] === 0 ? {} : { tone: toneOf(status) }),
+        })),
+        {
+          name: "late",
+          value: late.toLocaleString("en") + (isExact ? "" : "+"),
+          href: list({ status: "waiting", sort: "date", order: "asc" }),
+          ...(late === 0 ? {} : { tone: "bad" as const }),
+        },
+      ]}
     />
   );
 }

@@ -127,22 +127,34 @@ export function refusalOf(answer: ApiAnswer): PageAnswer | undefined {
 
 /** A problem as the API writes it. */
 export interface ShownProblem {
+  /** For programs, such as `timed_out`. */
   readonly code: string;
+  /** The kind of problem, for people. */
   readonly title: string;
+  /** What is wrong, for people. */
   readonly detail?: string;
+  /** By what the log knows the request. */
   readonly request_id?: string;
+  /** Each fault of the request. */
   readonly errors?: readonly {
+    /** The place in the body. */
     readonly pointer?: string;
+    /** The parameter of the query. */
     readonly parameter?: string;
+    /** What is wrong, for people. */
     readonly detail: string;
   }[];
 }
 
 /** A page of a list of the API. */
 export interface ShownList<T> {
+  /** The entries. */
   readonly data: readonly T[];
+  /** The cursor of the next page; null on the last. */
   readonly next: string | null;
+  /** How many there are in all, up to a bound. */
   readonly count?: number;
+  /** Whether the count is no bound. */
   readonly count_is_exact?: boolean;
 }
 

@@ -207,6 +207,11 @@ Deno.test("a link on another site leads to its page by way of one of this site",
   const form = await browser.read("/sign-in?next=/console/tasks");
   assertStringIncludes(form.html, 'name="key"');
   assert(!form.html.includes("/sign-in/provider"), "there is no provider");
-  assertEquals((await browser.read("/sign-in/provider")).status, 404);
+  await browser.signIn();
+  for (const path of ["/sign-in/provider", "/sign-in/callback", "/nothing"]) {
+    const missing = await browser.read(path);
+    assertEquals(missing.status, 404);
+    assertStringIncludes(missing.html, "There is no such page");
+  }
   await browser.api.close();
 });

@@ -18,27 +18,44 @@ import {
 
 /** A history record as the API shows it. */
 export interface ShownRecord {
+  /** Its place in the history, 1 for the first. */
   readonly seq: number;
+  /** When, in RFC 3339. */
   readonly at: string;
+  /** What happened. */
   readonly type: string;
+  /** Its status. */
   readonly status: TaskStatus;
+  /** The user, key or worker that caused it. */
   readonly actor: ShownActor;
+  /** The worker's name for its process. */
   readonly instance?: string;
+  /** For people. */
   readonly message?: string;
+  /** The last failure; null without one. */
   readonly error?: ShownError;
+  /** What an update changed. */
   readonly changes?: readonly {
+    /** The name of the field. */
     readonly field: string;
+    /** The value before. */
     readonly from?: unknown;
+    /** The value after. */
     readonly to?: unknown;
   }[];
+  /** The hash of the record before. */
   readonly prev: string;
+  /** Its hash. */
   readonly hash: string;
 }
 
 /** The outcome of checking a history, as the API shows it. */
 export interface ShownCheck {
+  /** Whether all records fit together. */
   readonly is_whole: boolean;
+  /** Records that were checked. */
   readonly records: number;
+  /** What does not fit; null when all do. */
   readonly reason: string | null;
 }
 

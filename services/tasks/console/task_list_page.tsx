@@ -60,18 +60,32 @@ export async function taskListPage(page: PageCall): Promise<PageAnswer> {
       cursor: cursor ?? "",
     })
   ) if (value !== "") asked.set(name, value);
-  const answer = await page.ask({ path: "/v1/tasks", query: asked });
+  const [answer, workers] = await Promise.all([
+    page.ask({ path: "/v1/tasks", query: asked }),
+    workerNames(page),
+  ]);
   const list = answer.body as ShownList<ShownTask>;
   return refusalOf(answer) ?? {
     kind: "page",
     title: "Tasks",
     content: (
       <>
-        <Filters filter={filter} page={page} />
+        <Filters filter={filter} page={page} workers={workers} />
         <List page={page} filter={filter} list={list} />
       </>
     ),
   };
+}
+
+/** The names of workers, for the filter; none where they are not shown. */
+async function workerNames(page: PageCall): Promise<readonly string[]> {
+  const query = new URLSearchParams({ limit: "100" });
+  const { status, body } = await page.ask({ path: "/v1/workers", query });
+  return status === 200
+    ? (body as ShownList<{ readonly name: string }>).data.map(({ name }) =>
+      name
+    )
+    : [];
 }
 
 interface Order {
@@ -95,9 +109,10 @@ const STATUSES: readonly (readonly [string, string])[] = [
 ];
 
 function Filters(
-  { filter, page }: {
+  { filter, page, workers }: {
     readonly filter: URLSearchParams;
     readonly page: PageCall;
+    readonly workers: readonly string[];
   },
 ): VNode {
   const value = (name: string): string => filter.get(name) ?? "";
@@ -119,7 +134,12 @@ function Filters(
             value={value("status")}
             choices={STATUSES}
           />
-          <TextField name="worker" label="Worker" value={value("worker")} />
+          <TextField
+            name="worker"
+            label="Worker"
+            value={value("worker")}
+            offers={workers}
+          />
           <TextField name="job" label="Job" value={value("job")} />
           <div class="row">
             <button type="submit" class="primary">Show</button>

@@ -80,6 +80,7 @@ Deno.test("the list shows the newest tasks first, and those that a filter select
   assertEquals(await shown("start=2098&by=date"), [second]);
   assertEquals(await shown("worker=nobody"), []);
   assertEquals(await shown("worker=&status=&start="), [third, second, first]);
+  assertStringIncludes((await read("/tasks")).html, '<option value="mailer">');
   await browser.api.close();
 });
 
@@ -257,6 +258,12 @@ Deno.test("the overview counts tasks by status and names those that failed", asy
   const text = html.replaceAll(/<[^>]*>/g, " ").replaceAll(/\s+/g, " ");
   assertStringIncludes(text, "1 waiting");
   assertStringIncludes(text, "1 failed");
+  assertStringIncludes(text, "Nothing needs attention");
+  browser.api.clock.advance(120_000);
+  const later = await browser.read("");
+  const words = later.html.replaceAll(/<[^>]*>/g, " ").replaceAll(/\s+/g, " ");
+  assertStringIncludes(words, "mailer last asked for tasks");
+  assertStringIncludes(words, "1 late, the oldest due");
   await browser.api.close();
 });
 

@@ -9,12 +9,19 @@ import type { ShownError, ShownTask } from "./task_parts.tsx";
 
 /** An attempt as the API shows it. */
 export interface ShownAttempt {
+  /** Its id. */
   readonly id: string;
+  /** The number of its run, 0 for the first. */
   readonly run: number;
+  /** How it ended; `running` while it does not. */
   readonly outcome: string;
+  /** When the attempt began. */
   readonly started_at: string;
+  /** When it ended; null while it runs. */
   readonly ended_at: string | null;
+  /** The worker's name for its process. */
   readonly instance: string | null;
+  /** The last failure; null without one. */
   readonly error: ShownError | null;
 }
 

@@ -82,7 +82,7 @@ export interface ExplainFacts {
  * After this many milliseconds without asking for tasks, a worker counts as
  * silent.
  */
-const SILENT_AFTER_MS = 60_000;
+export const SILENT_AFTER_MS = 60_000;
 
 /**
  * Lists the reasons why a task does not run now, the most important first;

@@ -38,6 +38,11 @@ export interface Placement {
   readonly wakeAtMs?: number | undefined;
   /** The key that no other live task of the worker may have. */
   readonly liveKey?: string | undefined;
+  /**
+   * When a repeating task last failed whose last run has failed; absent for any
+   * other task, and once it was canceled or has expired.
+   */
+  readonly failingSinceMs?: number | undefined;
 }
 
 /** Computes the indexed values of a task. */
@@ -51,7 +56,17 @@ export function computePlacement(task: Task): Placement {
       : undefined,
     wakeAtMs,
     liveKey: isFinal(status) ? undefined : key,
+    failingSinceMs: computeFailing(task),
   };
+}
+
+function computeFailing(
+  { repeat, lastOutcome, status, error, updatedAtMs }: Task,
+): number | undefined {
+  return repeat === undefined || lastOutcome !== "failed" ||
+      status === "canceled" || status === "expired"
+    ? undefined
+    : error?.atMs ?? updatedAtMs;
 }
 
 /**
@@ -63,11 +78,11 @@ export function computePlacement(task: Task): Placement {
  */
 export function computeStoredPlacement(task: Task): Placement {
   const placement = computePlacement(task);
-  const { rank = 0, wakeAtMs = 0 } = placement;
+  const { rank = 0, wakeAtMs = 0, failingSinceMs = 0 } = placement;
   const { createdAtMs, dateMs, finishedAtMs = 0 } = task;
   const isWhole = Number.isInteger(rank) && Number.isInteger(wakeAtMs) &&
     Number.isInteger(createdAtMs) && Number.isInteger(dateMs) &&
-    Number.isInteger(finishedAtMs);
+    Number.isInteger(finishedAtMs) && Number.isInteger(failingSinceMs);
   if (isWhole) return placement;
   throw new TypeError(
     `Cannot store task "${task.id}": its times are not in whole milliseconds`,

@@ -7,6 +7,7 @@
 
 import { Periodic } from "../../shared/periodic.ts";
 import type { UserMirror } from "../access/identity_provider.ts";
+import { ActivityCounter } from "./activity.ts";
 import { TaskChanges } from "./changes.ts";
 import { CallbackReports } from "./callback_reports.ts";
 import { Claims } from "./claims.ts";
@@ -53,6 +54,8 @@ export class Engine {
   readonly liveness: Liveness;
   /** Counts the started attempts of each tenant. */
   readonly usage: UsageCounter;
+  /** Counts what tasks do over time. */
+  readonly activity: ActivityCounter;
   /** Finds tasks that are stuck. */
   readonly reconciler: Reconciler;
   /** Ends the push calls of instances that are gone. */
@@ -78,6 +81,8 @@ export class Engine {
     });
     this.liveness = new Liveness(parts.notices);
     this.usage = new UsageCounter(parts);
+    this.activity = new ActivityCounter(parts);
+    this.changes.onChange(this.activity.note);
     this.creation = new Creation({
       parts,
       changes: this.changes,
@@ -157,6 +162,7 @@ export class Engine {
     await this.#dependents.stop();
     await this.#callbackReports.stop();
     await this.usage.stop();
+    await this.activity.stop();
     await this.recovery.stop();
     await this.parts.instances.leave();
     this.parts.notices.stop();
@@ -165,7 +171,7 @@ export class Engine {
 
 /**
  * Creates the sweeper, which once a minute removes expired entries: answers
- * stored for repeated requests, and histories of removed tasks that were too
+ * stored for repeated requests, old activity, and histories of removed tasks that were too
  * long to be removed with them. One instance does it: two would find the same
  * rows.
  */

@@ -14,6 +14,7 @@ import { type Calendars, NO_CALENDARS } from "../domain/schedule.ts";
 import type { RepeatRule } from "../domain/task.ts";
 import type { Store } from "../store/store.ts";
 import { Instances } from "../../shared/instances.ts";
+import { EventFeeds } from "./events/event_feeds.ts";
 import { Notices } from "./notices.ts";
 import { RecordCache } from "./record_cache.ts";
 import type { RecordRepository } from "./record_repository.ts";
@@ -41,6 +42,7 @@ export const DUTIES = [
   "secrets",
   "sweep",
   "audit",
+  "watch",
 ] as const;
 
 /** The name of a duty. */
@@ -68,6 +70,8 @@ export interface EngineParts extends WriteParts {
   readonly instances: Instances<DutyName>;
   /** What this instance tells the others. */
   readonly notices: Notices;
+  /** Those who read events at this instance. */
+  readonly events: EventFeeds;
   /** Logs faults. */
   readonly logger: Logger;
 }
@@ -110,8 +114,10 @@ export function openParts(options: PartsOptions): EngineParts {
   const instances = new Instances({ ...options, duties: DUTIES });
   const limitsOfTenant = (tenant: Tenant | undefined): PlanLimits =>
     limitsOfPlan(tenant?.plan ?? "");
+  const notices = new Notices({ store, instances });
+  const events = new EventFeeds({ ...options, notices });
   return {
-    store: withCommit(store, cache.commit),
+    store: withCommit(withCommit(store, cache.commit), events.commit),
     repositories,
     workers: new Workers(repositories.workers),
     ruleCache: new RuleCache(MAX_RULES),
@@ -121,7 +127,8 @@ export function openParts(options: PartsOptions): EngineParts {
     random: options.random,
     newId,
     instances,
-    notices: new Notices({ store, instances }),
+    notices,
+    events,
     logger: options.logger,
   };
 }

@@ -191,6 +191,8 @@ export class TenantEraser extends Maintainer {
           actor: SYSTEM_ACTOR,
           target: tenantId,
         }),
+        // Its events go with the next sweep.
+        { kind: "listen", tenantId, untilMs: 0 },
       ],
     }]);
     logger.info("Erased a removed tenant", { tenant: tenantId });

@@ -5,6 +5,7 @@
  * @module
  */
 
+import type { ByteStream } from "../../shared/http/exchange.ts";
 import type { EmbeddedJson } from "../engine/stored_json.ts";
 import type { ProblemAnswer } from "./problem_answer.ts";
 import { problemKind } from "./problem_catalog.ts";
@@ -63,6 +64,23 @@ interface BytesAnswer {
   readonly headers: AnswerHeaders;
 }
 
+/** An answer whose body comes in the course of time, such as events. */
+interface StreamAnswer {
+  /** Tells the kinds of answers apart. */
+  readonly kind: "stream";
+  /** The HTTP status code. */
+  readonly status: number;
+  /** The body; the server cancels it when the client has gone. */
+  readonly stream: ByteStream;
+  /** The type of the body, such as `text/event-stream`. */
+  readonly contentType: string;
+  /**
+   * Further headers.
+   * @default none
+   */
+  readonly headers?: AnswerHeaders | undefined;
+}
+
 /** An answer without a body. */
 interface EmptyAnswer {
   /** Tells the kinds of answers apart. */
@@ -81,6 +99,7 @@ export type Answer =
   | JsonAnswer
   | TextAnswer
   | BytesAnswer
+  | StreamAnswer
   | EmptyAnswer
   | ProblemAnswer;
 
@@ -107,6 +126,8 @@ export interface RenderedAnswer {
   readonly headers: AnswerHeaders;
   /** The body; absent when there is none. */
   readonly body?: string | Uint8Array | undefined;
+  /** The body as it comes, instead of `body`. */
+  readonly stream?: ByteStream | undefined;
 }
 
 /** An answer that is text or has no body. */
@@ -286,7 +307,9 @@ function renderGood(
       "x-request-id": requestId,
       ...answer.headers,
     },
-    body: encodeBody(answer),
+    ...answer.kind === "stream"
+      ? { stream: answer.stream }
+      : { body: encodeBody(answer) },
   };
 }
 

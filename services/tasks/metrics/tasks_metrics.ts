@@ -22,6 +22,7 @@ import type { Part } from "../../shared/stopper.ts";
 import type { Logger } from "../../shared/logger.ts";
 import type { PushOutcome } from "../delivery/push_answer.ts";
 import type { PushCaller } from "../delivery/push_call.ts";
+import type { EventCounts } from "../engine/events/event_feeds.ts";
 import type { Store } from "../store/store.ts";
 import type { TasksDatabaseHealth } from "../store/postgres/database_health.ts";
 import type { DatabaseCall } from "../../shared/postgres/pool.ts";
@@ -241,6 +242,34 @@ export function addCallsInFlight(
     help: "Calls of push workers and callbacks that are under way.",
     labels: [],
     read: () => [{ labels: {}, value: inFlight() }],
+  });
+}
+
+/** Adds who reads events, and how many were read for them. */
+export function addEvents(
+  registry: MetricRegistry,
+  counts: () => Readonly<EventCounts>,
+): void {
+  registry.read({
+    kind: "gauge",
+    name: "tasks_event_readers",
+    help: "Clients that read events at this instance.",
+    labels: [],
+    read: () => [{ labels: {}, value: counts().readers }],
+  });
+  registry.read({
+    kind: "counter",
+    name: "tasks_events_read_total",
+    help: "Events that were read for clients, each once for all of a tenant.",
+    labels: [],
+    read: () => [{ labels: {}, value: counts().told }],
+  });
+  registry.read({
+    kind: "counter",
+    name: "tasks_event_readers_cut_total",
+    help: "Clients that were cut off as they read events too slowly.",
+    labels: [],
+    read: () => [{ labels: {}, value: counts().cut }],
   });
 }
 

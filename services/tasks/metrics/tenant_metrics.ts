@@ -15,7 +15,7 @@ import type {
   HistogramFamily,
   MetricRegistry,
 } from "../../shared/metrics/registry.ts";
-import { type FinalStatus, isFinal, type Task } from "../domain/task.ts";
+import { type CommittedChange, countChange } from "../domain/counted_change.ts";
 
 /**
  * The label that tenants without one of their own share; no tenant has this id.
@@ -107,14 +107,6 @@ export class TenantLabels {
   }
 }
 
-/** A committed change of a task. */
-interface CommittedChange {
-  /** The task before it; absent when it is new. */
-  readonly previous: Task | undefined;
-  /** The task after it; absent when it was removed. */
-  readonly next: Task | undefined;
-}
-
 /** Histogram bounds of attempts, in seconds; an attempt may take a day. */
 const ATTEMPT_BOUNDS = [
   ...[0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60, 300, 1_800, 3_600, 21_600],
@@ -181,17 +173,22 @@ export class TaskMetrics {
   }
 
   /** Counts a change; may be passed on as a function. */
-  readonly note = ({ previous, next }: CommittedChange): void => {
-    if (next === undefined) return;
-    if (previous === undefined) {
-      this.#created.of({ tenant: this.#tenants.of(next.tenantId) }).add();
+  readonly note = (change: CommittedChange): void => {
+    const counted = countChange(change);
+    if (counted === undefined || change.next === undefined) return;
+    const tenant = this.#tenants.of(change.next.tenantId);
+    const { ended, startedLateMs, finished } = counted;
+    if (counted.isNew) this.#created.of({ tenant }).add();
+    if (ended !== undefined) {
+      this.#ended.of({ tenant, outcome: ended.outcome }).add();
+      this.#durations.note(ended.tookMs / 1_000);
     }
-    const before = previous?.attempt?.id;
-    const after = next.attempt?.id;
-    if (before !== after) this.#noteAttempt(previous, next);
-    const wasFinal = previous !== undefined && isFinal(previous.status);
-    if (!wasFinal && isFinal(next.status)) {
-      this.#noteEnd(next.tenantId, next.status);
+    if (startedLateMs !== undefined) {
+      this.#started.of({ tenant }).add();
+      this.#lateness.note(startedLateMs / 1_000);
+    }
+    if (finished !== undefined) {
+      this.#finished.of({ tenant, outcome: finished }).add();
     }
   };
 
@@ -201,26 +198,6 @@ export class TaskMetrics {
    */
   noteRecovered(attempts: number): void {
     this.#recovered.add(attempts);
-  }
-
-  #noteAttempt(previous: Task | undefined, next: Task): void {
-    const tenant = this.#tenants.of(next.tenantId);
-    if (previous?.attempt !== undefined) {
-      const { settled } = next;
-      const isKnown = settled?.id === previous.attempt.id;
-      const outcome = isKnown ? settled.outcome : "lost";
-      this.#ended.of({ tenant, outcome }).add();
-      const tookMs = next.updatedAtMs - previous.attempt.startedAtMs;
-      this.#durations.note(Math.max(0, tookMs) / 1_000);
-    }
-    if (next.attempt !== undefined) {
-      this.#started.of({ tenant }).add();
-      this.#lateness.note(Math.max(0, next.lagMs ?? 0) / 1_000);
-    }
-  }
-
-  #noteEnd(tenantId: string, outcome: FinalStatus): void {
-    this.#finished.of({ tenant: this.#tenants.of(tenantId), outcome }).add();
   }
 }
 

@@ -13,6 +13,7 @@ import { accountRoutes, meRoute } from "./account/account_routes.ts";
 import { operatorRoutes } from "./accounts/operator_routes.ts";
 import { signupRoute, type TokenVerifier } from "./accounts/signup_route.ts";
 import type { ApiParts } from "./api_parts.ts";
+import { eventsRoute } from "./events/events_route.ts";
 import { keyRoutes } from "./keys/key_routes.ts";
 import { leaseRoutes } from "./leases/lease_routes.ts";
 import { instancesRoute } from "./service/instance_routes.ts";
@@ -63,6 +64,7 @@ export function allRoutes(
     ...accountRoutes(parts, onRemoved),
     usageRoute(parts),
     auditRoute(parts),
+    eventsRoute(parts),
     signupRoute(parts, tokens),
     ...operatorRoutes(parts, onRemoved),
     instancesRoute(parts),

@@ -58,6 +58,10 @@ export type Notice =
   }
   /** A task of the tenant waits for others. */
   | { readonly kind: "blocked"; readonly tenantId: string }
+  /** Someone at the instance reads the events of a tenant; see `events`. */
+  | { readonly kind: "listening"; readonly tenantId: string }
+  /** There are more events of a tenant that someone reads elsewhere. */
+  | { readonly kind: "events"; readonly tenantId: string }
   /** A worker has asked for tasks. */
   | {
     readonly kind: "asked";

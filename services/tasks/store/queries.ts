@@ -231,6 +231,26 @@ export interface CountsQuery {
   readonly workerId?: string | undefined;
 }
 
+/** A query for events. */
+export interface EventsQuery {
+  /** The tenant. */
+  readonly tenantId: string;
+  /**
+   * Only events after the one with this cursor.
+   *
+   * @default none that is committed already
+   */
+  readonly after?: string | undefined;
+  /**
+   * Only events up to the one with this cursor, which a read has given before.
+   *
+   * @default up to the last one
+   */
+  readonly through?: string | undefined;
+  /** The most events. */
+  readonly limit: number;
+}
+
 /** Which entries of an audit log to remove. */
 export interface AuditTrim {
   /** The tenant. */

@@ -14,10 +14,20 @@
 
 import type { Pausing } from "../../shared/slices.ts";
 import type { Inbox } from "./inbox.ts";
+import type {
+  ActivityCounts,
+  ActivitySeries,
+  KeptCounts,
+} from "./kept_counts.ts";
 import type { InstanceStore } from "../../shared/instance_store.ts";
 import type { Notice } from "./instances.ts";
 import type { RowSource } from "./rows.ts";
-import type { AuditEntry, IdempotencyEntry, StoredRecord } from "./stored.ts";
+import type {
+  AuditEntry,
+  EventPage,
+  IdempotencyEntry,
+  StoredRecord,
+} from "./stored.ts";
 import type { HistoryRecord } from "../domain/history.ts";
 import type { RunningCounts } from "../domain/records.ts";
 import type { Task, TaskStatus } from "../domain/task.ts";
@@ -28,6 +38,7 @@ import type {
   CountsQuery,
   DependentsQuery,
   DueWorkersQuery,
+  EventsQuery,
   HistoryPage,
   HistoryQuery,
   OthersWaking,
@@ -46,7 +57,8 @@ import type {
 export type { RecordKind } from "./queries.ts";
 
 export { StoreBusyError } from "../../shared/store_failed.ts";
-export type { AuditEntry, IdempotencyEntry, StoredRecord };
+export type { AuditEntry, EventPage, IdempotencyEntry, StoredRecord };
+export type { StoredEvent } from "./stored.ts";
 
 /**
  * Stores all data of the service. Methods that read see every commit that was
@@ -57,7 +69,13 @@ export type { AuditEntry, IdempotencyEntry, StoredRecord };
  * so other commits and reads take `withCommit()` and `withReads()`.
  */
 export interface Store
-  extends TaskStore, RecordStore, Ledger, InstanceStore<Notice>, RowSource {
+  extends
+    TaskStore,
+    RecordStore,
+    Ledger,
+    KeptCounts,
+    InstanceStore<Notice>,
+    RowSource {
   /**
    * Requests for tasks that the tenants' programs put into the store themselves.
    *
@@ -113,7 +131,8 @@ export interface Store
 
   /**
    * Removes at most `limit` rows that have expired (idempotency entries, starts
-   * that were counted for rates, and histories of removed tasks).
+   * that were counted for rates, activity, histories of removed tasks, listeners,
+   * and events that are too old or too many).
    *
    * @returns how many rows were removed
    */
@@ -264,6 +283,14 @@ interface Ledger {
   usage(tenantId: string, period: string): Promise<Usage>;
   /** A page of the audit log, newest first. */
   audit(query: AuditQuery): Promise<readonly AuditEntry[]>;
+  /**
+   * The events of a tenant that someone listens to; see the write `listen`. They
+   * are kept by the commits that bring them about: none is shown that was rolled
+   * back, and none is missing. Those of a task are in the order of its changes.
+   */
+  events(query: EventsQuery): Promise<EventPage>;
+  /** The ids of tenants that someone listens to, in order, after `afterId`. */
+  listeners(limit: number, afterId?: string): Promise<readonly string[]>;
 }
 
 /** A query for records. */
@@ -406,6 +433,43 @@ export type Write =
      * @default {1}
      */
     readonly count?: number;
+  }
+  /** Adds to the activity of a span of time. */
+  | {
+    readonly kind: "activity";
+    readonly tenantId: string;
+    /** Whose activity it is. */
+    readonly series: ActivitySeries;
+    /** The length of the span, in milliseconds. */
+    readonly stepMs: number;
+    /** When the span begins. */
+    readonly atMs: number;
+    /** From when on it may be removed; of several writes, the latest. */
+    readonly expiresAtMs: number;
+    /** What is added; the latest beginning is replaced by a later one. */
+    readonly counts: ActivityCounts;
+  }
+  /**
+   * Has the events of a tenant kept for those who listen, at least until an
+   * instant. Without such a write, events of the tenant are not kept. With the
+   * instant 0 they no longer are.
+   */
+  | {
+    readonly kind: "listen";
+    readonly tenantId: string;
+    /** Until when, in milliseconds since the epoch. */
+    readonly untilMs: number;
+  }
+  /** Adds an event of the engine's own, if someone listens to the tenant. */
+  | {
+    readonly kind: "event";
+    readonly tenantId: string;
+    /** The type, such as `worker.stale`. */
+    readonly type: string;
+    /** When it happened, in milliseconds since the epoch. */
+    readonly atMs: number;
+    /** Its data, as JSON text. */
+    readonly text: string;
   }
   /**
    * Removes a request from the inbox; conflicts when it is not there, as another

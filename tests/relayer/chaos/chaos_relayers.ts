@@ -34,6 +34,8 @@ export interface ChaosRelayers {
   readonly running: readonly RelayerProcess[];
   /** The account of the clients. */
   readonly account: RelayerAccount;
+  /** The account whose memories show whether writes pass, if there is one. */
+  readonly prober: RelayerAccount | undefined;
   /** What keeps the data. */
   readonly storage: HomeStorage;
   /** Milliseconds from each promotion of a standby to the first write. */
@@ -56,6 +58,8 @@ export class SingleRelayer
   implements ChaosRelayers, ChaosService<RelayerProcess> {
   /** False: the process is gone until it is started again. */
   readonly outlivesStrikes = false;
+  /** None. */
+  readonly prober = undefined;
   /** None. */
   readonly writesAgainMs: readonly number[] = [];
   readonly #home: RelayerHome;
@@ -148,17 +152,20 @@ export class RelayerCluster implements ChaosRelayers {
   readonly service: PostgresCluster<RelayerProcess>;
   /** The account. */
   readonly account: RelayerAccount;
+  /** The account whose memories show whether writes pass. */
+  readonly prober: RelayerAccount;
   /** The database. */
   readonly storage: HomeStorage;
   readonly #folder: string;
 
   private constructor(
-    { service, account, storage, folder }:
-      & Pick<RelayerCluster, "service" | "account" | "storage">
+    { service, account, prober, storage, folder }:
+      & Pick<RelayerCluster, "service" | "account" | "prober" | "storage">
       & { readonly folder: string },
   ) {
     this.service = service;
     this.account = account;
+    this.prober = prober;
     this.storage = storage;
     this.#folder = folder;
   }
@@ -191,8 +198,7 @@ export class RelayerCluster implements ChaosRelayers {
         },
       });
       if (made === undefined) throw new Error("Cannot go on: no relayer");
-      const { account, storage } = await made;
-      return new RelayerCluster({ service, account, storage, folder });
+      return new RelayerCluster({ ...await made, service, folder });
     } catch (error) {
       await Deno.remove(folder, { recursive: true });
       throw error;

@@ -33,6 +33,7 @@ import {
 } from "./known_memories.ts";
 import {
   forAll,
+  listBlobs,
   verifyJobs,
   verifyListing,
   verifyRecall,
@@ -149,6 +150,8 @@ class ChaosRun {
   readonly #harms: Record<string, number> = {};
   #resent = 0;
   #leftBlobs = 0;
+  /** The blobs of memories that showed whether writes pass. */
+  #probes: readonly string[] = [];
 
   constructor(options: ChaosOptions) {
     const { relayers, seed } = options;
@@ -267,6 +270,7 @@ class ChaosRun {
       tell?.("sending everything again");
       await this.#replay(known.answered, tell);
     }
+    await this.#listProbes();
     await this.#waitForSweep(blobIds);
     await this.#halt();
     tell?.("searching what was written");
@@ -408,11 +412,21 @@ class ChaosRun {
 
   /** The blobs that must be there, of those that are listed and forgotten. */
   #expectedBlobs(listed: readonly string[]): ReadonlySet<string> {
-    const expected = new Set(listed);
+    const expected = new Set([...listed, ...this.#probes]);
     for (const { fate, blobId } of this.#known.memories.values()) {
       if (fate === "forgotten" && blobId !== undefined) expected.add(blobId);
     }
     return expected;
+  }
+
+  async #listProbes(): Promise<void> {
+    const { relayers: { prober, service } } = this.#options;
+    if (prober === undefined) return;
+    const url = () => service.choose(this.#random).url;
+    this.#probes = await listBlobs({
+      client: new WireClient(url, prober),
+      owner: prober.owner,
+    });
   }
 
   /** Waits until relayers have removed the blobs that deletions have left. */

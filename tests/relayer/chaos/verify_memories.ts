@@ -132,13 +132,11 @@ export async function verifyJobs(
   }
 }
 
-/**
- * Checks that the list contains exactly the memories that should exist; returns
- * the ids of their blobs.
- */
-export async function verifyListing(
-  { client, owner, known }: VerifyContext,
-): Promise<readonly string[]> {
+/** Lists all memories of an owner, by their ids. */
+async function listRows(
+  { client, owner }: Pick<VerifyContext, "client" | "owner">,
+  onTwice: (id: string) => void,
+): Promise<ReadonlyMap<string, unknown>> {
   const rows = new Map<string, unknown>();
   let query = `limit=${PAGE}`;
   for (let hasMore = true; hasMore;) {
@@ -148,12 +146,33 @@ export async function verifyListing(
     ]);
     for (const row of readList(json, "memories")) {
       const id = readText(row, "memory_id");
-      if (rows.has(id)) known.fault(`memory ${id} is listed twice`);
+      if (rows.has(id)) onTwice(id);
       rows.set(id, row);
     }
     hasMore = getMember(json, "has_more") === true;
     query = `limit=${PAGE}&updated_after=${getMember(json, "next_cursor")}`;
   }
+  return rows;
+}
+
+/** The ids of the blobs of all memories of an owner. */
+export async function listBlobs(
+  of: Pick<VerifyContext, "client" | "owner">,
+): Promise<readonly string[]> {
+  return readBlobs(await listRows(of, () => {}));
+}
+
+/**
+ * Checks that the list contains exactly the memories that should exist; returns
+ * the ids of their blobs.
+ */
+export async function verifyListing(
+  { client, owner, known }: VerifyContext,
+): Promise<readonly string[]> {
+  const rows = await listRows(
+    { client, owner },
+    (id) => known.fault(`memory ${id} is listed twice`),
+  );
   for (const id of rows.keys()) {
     if (!known.memories.has(id)) known.fault(`nobody asked for memory ${id}`);
   }
@@ -182,6 +201,10 @@ export async function verifyListing(
       );
     }
   }
+  return readBlobs(rows);
+}
+
+function readBlobs(rows: ReadonlyMap<string, unknown>): readonly string[] {
   return [...rows.values()].map((row) => readText(row, "blob_id"));
 }
 

@@ -42,6 +42,7 @@ Deno.test("pause() keeps a task from being found, and resume() puts it back", ()
     rank: undefined,
     wakeAtMs: undefined,
     liveKey: undefined,
+    failingSinceMs: undefined,
   });
   assertEquals(story.types({ kind: "resume" }), ["resumed", "due"]);
   assertEquals([story.task.status, story.task.pausedFrom !== undefined], [

@@ -459,6 +459,7 @@ Deno.test("wake() takes a task back that is not due any more since the clock was
     rank: undefined,
     wakeAtMs: NOON_MS,
     liveKey: undefined,
+    failingSinceMs: undefined,
   });
   story.nowMs += HOUR_MS;
   story.happens({ kind: "wake" });

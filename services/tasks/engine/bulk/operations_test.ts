@@ -71,6 +71,8 @@ Deno.test("Operations tries again to give an action up when the store failed in 
 
 Deno.test("Operations.stop() does not wait for room in the store", async () => {
   const world = await open();
+  // The activity of the tasks that were made is written.
+  await world.clock.advance(5_000);
   const failing = failCommits(world, () => new StoreBusyError(5_000));
   const id = await world.order(pausing(world));
   await world.clock.advance(1);

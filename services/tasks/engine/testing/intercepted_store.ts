@@ -12,9 +12,13 @@ import type {
 } from "../../store/store.ts";
 import { type AroundCommit, withCommit } from "../../store/wrapped_store.ts";
 
-/** A function that replaces a call; `proceed` makes the original call. */
+/**
+ * A function that replaces a call; `proceed` makes the original call. One of
+ * commits is given the transactions.
+ */
 export type Interceptor = (
   proceed: () => Promise<unknown>,
+  transactions?: readonly Transaction[],
 ) => Promise<unknown>;
 
 /**
@@ -29,7 +33,10 @@ export function interceptStore(
 ): Store {
   const around: AroundCommit = async (transactions, apply) => {
     let results: readonly TransactionResult[] = [];
-    await commit?.(async () => results = await apply(transactions));
+    await commit?.(
+      async () => results = await apply(transactions),
+      transactions,
+    );
     return results;
   };
   const committing = commit === undefined ? store : withCommit(store, around);

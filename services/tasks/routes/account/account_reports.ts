@@ -21,7 +21,9 @@ import {
   integer,
   text,
 } from "../../../shared/schema/values.ts";
+import type { PlanLimits } from "../../domain/records.ts";
 import { liveCount } from "../../domain/task.ts";
+import type { Engine } from "../../engine/engine.ts";
 import { utcTime } from "../../domain/instant.ts";
 import { countRecords } from "../../engine/record_writes.ts";
 import { usagePeriod } from "../../engine/plan_usage.ts";
@@ -207,9 +209,19 @@ const USAGE = named(
 
 type Use = ValueOf<typeof USE>;
 
+/** The limits that bound a number of things. */
+export const LIMIT_NAMES = [
+  "active_tasks",
+  "executions_per_month",
+  "workers",
+  "users",
+  "keys",
+] as const;
+
+type LimitName = typeof LIMIT_NAMES[number];
+
 /** The route that tells how much of its plan a tenant uses. */
 export function usageRoute({ engine, plans }: ApiParts): AnyRoute {
-  const { store } = engine.parts;
   return defineRoute({
     method: "GET",
     path: "/v1/usage",
@@ -225,44 +237,72 @@ export function usageRoute({ engine, plans }: ApiParts): AnyRoute {
       const { id: tenantId, plan: planId } = getTenant(call);
       const plan = plans.plan(planId);
       const { limits } = plan;
-      const [counts, executions, workers, users, keys] = await Promise.all([
-        store.counts({ tenantId }),
-        engine.usage.executions(tenantId),
-        countedUse(
-          limits.workers,
-          (cap) => countRecords(store, { kind: "worker", tenantId, cap }),
-        ),
-        countedUse(
-          limits.users,
-          (cap) => countRecords(store, { kind: "user", tenantId, cap }),
-        ),
-        countedUse(limits.keys, async (cap) => {
-          const options = { tenantId, nowMs, cap };
-          return (await surveyKeys(engine.parts, options)).counted;
-        }),
-      ]);
       return json({
         plan: plan.id,
         period: usagePeriod(nowMs),
-        use: {
-          active_tasks: {
-            limit: limits.activeTasks,
-            used: liveCount(counts),
-            is_exact: true,
-          },
-          executions_per_month: {
-            limit: limits.executionsPerMonth,
-            used: executions,
-            is_exact: true,
-          },
-          workers,
-          users,
-          keys,
-        },
+        use: await readUse(engine, { tenantId, limits, nowMs }),
         limits: viewLimits(limits),
       });
     },
   });
+}
+
+/**
+ * How much of each limit a tenant uses.
+ *
+ * @throws {Error} when the store fails
+ */
+export async function readUse(
+  { parts, usage }: Pick<Engine, "parts" | "usage">,
+  { tenantId, limits, nowMs, isUnlimitedCounted = true }: {
+    readonly tenantId: string;
+    readonly limits: PlanLimits;
+    readonly nowMs: number;
+    /**
+     * Whether workers, users and keys are counted that no limit bounds.
+     *
+     * @default {true}
+     */
+    readonly isUnlimitedCounted?: boolean;
+  },
+): Promise<Readonly<Record<LimitName, Use>>> {
+  const { store } = parts;
+  const countUse: typeof countedUse = async (limit, count) =>
+    limit === null && !isUnlimitedCounted
+      ? { limit, used: 0, is_exact: false }
+      : await countedUse(limit, count);
+  const [counts, executions, workers, users, keys] = await Promise.all([
+    store.counts({ tenantId }),
+    usage.executions(tenantId),
+    countUse(
+      limits.workers,
+      (cap) => countRecords(store, { kind: "worker", tenantId, cap }),
+    ),
+    countUse(
+      limits.users,
+      (cap) => countRecords(store, { kind: "user", tenantId, cap }),
+    ),
+    countUse(
+      limits.keys,
+      async (cap) =>
+        (await surveyKeys(parts, { tenantId, nowMs, cap })).counted,
+    ),
+  ]);
+  return {
+    active_tasks: {
+      limit: limits.activeTasks,
+      used: liveCount(counts),
+      is_exact: true,
+    },
+    executions_per_month: {
+      limit: limits.executionsPerMonth,
+      used: executions,
+      is_exact: true,
+    },
+    workers,
+    users,
+    keys,
+  };
 }
 
 /** The usage of things that are counted one by one. */

@@ -1,5 +1,6 @@
 /**
- * Collects the routes of tasks, bulk actions, schedules and calendars.
+ * Collects the routes of tasks, bulk actions, schedules, calendars and the
+ * overview.
  *
  * @module
  */
@@ -20,13 +21,15 @@ import {
   taskVerbRoutes,
 } from "./task_verbs.ts";
 import { retryTaskRoute } from "./retry_task.ts";
+import { activityRoute } from "../overview/activity_route.ts";
+import { overviewRoute } from "../overview/overview_route.ts";
 import { schedulePreviewRoute } from "./schedule_preview.ts";
 import { taskAttemptsRoute } from "./task_attempts.ts";
 import { taskHistoryRoute } from "./task_history.ts";
 import type { TasksParts } from "./task_schema.ts";
 import { updateTaskRoutes } from "./update_task.ts";
 
-/** Makes the routes of tasks, their bulk actions, schedules and calendars. */
+/** Makes the routes of tasks and of what is counted of them. */
 export function taskRoutes(
   api: ApiParts,
   { operations }: Pick<TasksParts, "operations">,
@@ -49,5 +52,7 @@ export function taskRoutes(
     explainTaskRoute(parts),
     schedulePreviewRoute(parts),
     ...calendarRoutes(api),
+    overviewRoute(api),
+    activityRoute(api),
   ];
 }

@@ -5,6 +5,7 @@
  */
 
 import type {
+  ByteStream,
   HttpHandler,
   HttpResponse,
 } from "../../../shared/http/exchange.ts";
@@ -61,6 +62,8 @@ export interface TestAnswer {
   readonly headers: Readonly<Record<string, string>>;
   /** The body as text; empty when there is none. */
   readonly text: string;
+  /** The body as it comes; the test cancels it. */
+  readonly stream?: ByteStream | undefined;
   /** The parsed body; undefined when the body is not JSON. */
   readonly json: unknown;
   /**
@@ -145,8 +148,11 @@ export class TestCaller {
         [name, value],
       ) => [name, typeof value === "string" ? value : value.join(", ")]),
     );
-    const answer = { status: response.status, headers, text };
-    this.#check(answer, { method, target, host });
+    const { status, stream } = response;
+    const answer = { status, headers, text, stream };
+    // A stream is documented as a text.
+    const checked = stream === undefined ? answer : { ...answer, text: ":" };
+    this.#check(checked, { method, target, host });
     const json = parseJson(text);
     const at = (...path: readonly (string | number)[]): unknown =>
       path.reduce(getMember, json);

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { SILENT_AFTER_MS } from "../../domain/explain.ts";
 import { list, nullable, record } from "../../../shared/schema/composite.ts";
 import {
   type ChangesOf,
@@ -65,11 +66,6 @@ export interface WorkerFacts {
   /** The present, in milliseconds since the epoch. */
   readonly nowMs: number;
 }
-
-/**
- * After how many milliseconds without a request for tasks a worker is stale.
- */
-const SILENT_AFTER_MS = 60_000;
 
 /**
  * Tells the status of a worker. A pull worker is known to be alive by its

@@ -23,7 +23,9 @@ export type TasksDatabaseHealth = DatabaseHealth & TasksHealth;
 /** The most rows of additions that are counted. */
 const MAX_COUNTED = 100_000;
 
-const UNFOLDED = ["count_deltas", "usage_deltas"].map((table) =>
+const UNFOLDED = ["count_deltas", "usage_deltas", "activity_deltas"].map((
+  table,
+) =>
   `(SELECT count(*) FROM (SELECT FROM ${table} LIMIT ${MAX_COUNTED}) AS counted)`
 ).join(" + ");
 

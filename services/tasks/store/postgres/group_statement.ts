@@ -10,6 +10,7 @@ import {
   type GroupLink,
 } from "../../../shared/postgres/group_link.ts";
 import type { Statement } from "../../../shared/postgres/transaction.ts";
+import { ACTIVITY_COLUMNS } from "../kept_counts.ts";
 import { FIRST_FINAL_CODE } from "../task_body.ts";
 import type { InternedNames } from "./interned_names.ts";
 import { StatementBuilder } from "../../../shared/postgres/statement_builder.ts";
@@ -39,6 +40,7 @@ export function groupStatement(
   addUsage(builder, writes, names);
   addRequests(builder, writes);
   addStarts(builder, writes, names);
+  addActivity(builder, writes, names);
   addCounts(builder);
   if (link !== undefined) addLink(builder, link);
   return builder.build();
@@ -253,14 +255,44 @@ function addStarts(
   );
 }
 
+/** Adds activity, in rows that are folded later. */
+function addActivity(
+  builder: StatementBuilder,
+  { activity }: GroupedWrites,
+  names: InternedNames,
+): void {
+  if (activity.length === 0) return;
+  const columns = ACTIVITY_COLUMNS.map(([, column]) => column).join(", ");
+  const ms = (pick: (write: (typeof activity)[number]) => number): string =>
+    builder.numbers(activity.map(pick), "bigint");
+  builder.part(
+    "acted",
+    "INSERT INTO activity_deltas(tenant, worker, job, step_ms, at_ms, " +
+      `expires_ms, ${columns}) SELECT * FROM unnest(${
+        builder.numbers(
+          activity.map(({ tenantId }) => names.tenantNumber(tenantId)),
+          "integer",
+        )
+      }, ${builder.texts(activity.map(({ series }) => series.workerId))}, ${
+        builder.texts(activity.map(({ series }) => series.job))
+      }, ${ms(({ stepMs }) => stepMs)}, ${ms(({ atMs }) => atMs)}, ${
+        ms(({ expiresAtMs }) => expiresAtMs)
+      }, ${
+        ACTIVITY_COLUMNS.map(([name]) => ms(({ counts }) => counts[name]))
+          .join(", ")
+      })`,
+  );
+}
+
 /** Adds what the parts have changed to the counts. */
 function addCounts(builder: StatementBuilder): void {
   const { counted } = builder;
   if (counted.length === 0) return;
   builder.part(
     "counted",
-    "INSERT INTO count_deltas SELECT tenant, lane, status, sum(count) " +
+    "INSERT INTO count_deltas(tenant, lane, status, count, job) " +
+      "SELECT tenant, lane, status, sum(count), job " +
       `FROM (${counted.join(" UNION ALL ")}) AS changes ` +
-      "GROUP BY tenant, lane, status HAVING sum(count) <> 0",
+      "GROUP BY tenant, lane, status, job HAVING sum(count) <> 0",
   );
 }

@@ -34,6 +34,8 @@ const OF_TENANTS: readonly string[] = [
   "idempotency",
   "audit",
   "task_counts",
+  "job_counts",
+  "activity",
   "usage",
 ];
 /** Tables that refer to tasks by their ids. */

@@ -24,6 +24,7 @@ import {
   COMMON_FUNCTIONS,
   INSTANCE_TABLES,
 } from "../../../shared/postgres/schema.ts";
+import { EVENT_TABLES } from "./event_tables.ts";
 import { INBOX_TABLES } from "./inbox_tables.ts";
 
 /** Creates the tables of version 1. */
@@ -217,6 +218,73 @@ CREATE TABLE limits(
 );
 ${INSTANCE_TABLES}`;
 
+/**
+ * Creates what version 4 keeps counts in. Programs of earlier versions add
+ * deltas without a job, and leave out when a task has failed: the proof of the
+ * counts, and the next run of the task, make up for that.
+ */
+const KEPT_COUNTS = `
+-- What happened in spans of time: of all tasks of a tenant where worker and job
+-- are empty, of a worker's where job is, else of a job's.
+CREATE TABLE activity(
+  tenant integer NOT NULL,
+  worker text COLLATE "C" NOT NULL,
+  job text COLLATE "C" NOT NULL,
+  step_ms bigint NOT NULL,
+  at_ms bigint NOT NULL,
+  expires_ms bigint NOT NULL,
+  created bigint NOT NULL,
+  started bigint NOT NULL,
+  succeeded bigint NOT NULL,
+  failed bigint NOT NULL,
+  lost bigint NOT NULL,
+  completed bigint NOT NULL,
+  missed bigint NOT NULL,
+  lag_sum_ms bigint NOT NULL,
+  lag_max_ms bigint NOT NULL,
+  run_sum_ms bigint NOT NULL,
+  PRIMARY KEY(tenant, worker, job, step_ms, at_ms)
+) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.05);
+CREATE INDEX activity_by_expiry ON activity(expires_ms);
+CREATE TABLE activity_deltas(
+  LIKE activity
+) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000);
+CREATE INDEX activity_deltas_of ON activity_deltas(tenant, worker, job);
+
+-- How many tasks of each job are in each status. Rows without tasks are swept.
+CREATE TABLE job_counts(
+  tenant integer NOT NULL,
+  lane integer NOT NULL,
+  status smallint NOT NULL,
+  job text COLLATE "C" NOT NULL,
+  count bigint NOT NULL,
+  PRIMARY KEY(tenant, lane, status, job)
+) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.1);
+ALTER TABLE count_deltas ADD job text COLLATE "C";
+INSERT INTO job_counts
+  SELECT tenant, lane, status, job, count(*) FROM task_state
+  GROUP BY tenant, lane, status, job;
+-- The longest queues, without reading all.
+CREATE INDEX job_counts_top ON job_counts(tenant, status, count)
+  WHERE count > 0;
+CREATE INDEX job_counts_empty ON job_counts(count) WHERE count = 0;
+CREATE INDEX task_counts_top ON task_counts(tenant, status, count)
+  WHERE count > 0;
+
+-- When a repeating task last failed whose last run has failed.
+ALTER TABLE task_state ADD failing_ms bigint;
+UPDATE task_state AS of SET failing_ms = coalesce(
+    of.state::json #>> '{error,atMs}', of.state::json ->> 'updatedAtMs'
+  )::bigint FROM tasks
+  WHERE tasks.id = of.id AND status NOT IN (9, 10)
+    AND position('"lastOutcome":"failed"' IN of.state) > 0
+    AND position('"repeat":{' IN tasks.definition) > 0
+    AND of.state::json ->> 'lastOutcome' = 'failed'
+    AND json_typeof(tasks.definition::json -> 'repeat') = 'object';
+CREATE INDEX state_failing ON task_state(tenant, failing_ms, id)
+  WHERE failing_ms IS NOT NULL;
+`;
+
 /** All migrations in order. A migration that was released never changes. */
 export const MIGRATIONS: readonly Migration[] = [
   {
@@ -230,5 +298,17 @@ export const MIGRATIONS: readonly Migration[] = [
     name: "inbox",
     compatibleSince: 1,
     sql: INBOX_TABLES,
+  },
+  {
+    version: 3,
+    name: "events",
+    compatibleSince: 1,
+    sql: EVENT_TABLES,
+  },
+  {
+    version: 4,
+    name: "kept counts",
+    compatibleSince: 1,
+    sql: KEPT_COUNTS,
   },
 ];

@@ -172,6 +172,18 @@ export class PostgresStore extends DatabaseStore<Notice, StoreParts>
     this.#read(({ records }) => records.starts(query));
   audit: Store["audit"] = (query) =>
     this.#read(({ records }) => records.audit(query));
+  events: Store["events"] = (query) =>
+    this.#read(({ events }) => events.page(query));
+  listeners: Store["listeners"] = (...of) =>
+    this.#read(({ events }) => events.listeners(...of));
+  activity: Store["activity"] = (query) =>
+    this.#read(({ kept }) => kept.activity(query));
+  topCounts: Store["topCounts"] = (query) =>
+    this.#read(({ kept }) => kept.topCounts(query));
+  lateTasks: Store["lateTasks"] = (query) =>
+    this.#read(({ kept }) => kept.lateTasks(query));
+  failingTasks: Store["failingTasks"] = (query) =>
+    this.#read(({ kept }) => kept.failingTasks(query));
 
   #read<Answer>(
     read: (reads: StoreReads) => Promise<Answer>,

@@ -124,6 +124,7 @@ function toBatch(
 function isFree(write: PreparedWrite): boolean {
   return write.kind === "create" && write.key === undefined ||
     write.kind === "require" || write.kind === "usage" ||
+    write.kind === "activity" ||
     // Requests with one key are handled one after the other.
     write.kind === "idempotency";
 }

@@ -1,6 +1,6 @@
 /**
  * Builds the statements of writes that are applied one by one: records, entries
- * of the audit log, and the demand that a task does not exist.
+ * of the audit log, listeners, events, and the demand that a task does not exist.
  *
  * @module
  */
@@ -10,6 +10,18 @@ import type { InternedNames } from "./interned_names.ts";
 import type { SingleWrite } from "./write_group.ts";
 
 type RecordWrite = Extract<SingleWrite, { readonly kind: "record" }>;
+
+/**
+ * Makes or prolongs a listener. The log of a restored copy, whose transactions
+ * have not been here yet, is given up.
+ */
+const LISTEN =
+  "INSERT INTO listeners AS there SELECT $1::integer, $2::bigint, " +
+  "replace(gen_random_uuid()::text, '-', ''), " +
+  "pg_current_xact_id()::text::bigint, 0, 0 ON CONFLICT (tenant) DO UPDATE SET " +
+  "until_ms = greatest(there.until_ms, excluded.until_ms), " +
+  "log = CASE WHEN there.xact > excluded.xact THEN excluded.log " +
+  "ELSE there.log END, xact = least(there.xact, excluded.xact)";
 
 /** Builds the statement of a write; it fails where the write is refused. */
 export function singleStatement(
@@ -33,6 +45,20 @@ export function singleStatement(
         parameters: [tenant, atMs, action, text, write.number ?? null],
       };
     }
+    case "listen":
+      return write.untilMs === 0
+        ? {
+          sql: "DELETE FROM listeners WHERE tenant = $1::integer",
+          parameters: [tenant],
+        }
+        : { sql: LISTEN, parameters: [tenant, write.untilMs] };
+    case "event":
+      return {
+        sql: "INSERT INTO events(tenant, source, type, at_ms, text) " +
+          "SELECT tenant, 2, $2::text, $3::bigint, $4::text FROM listeners " +
+          "WHERE tenant = $1::integer",
+        parameters: [tenant, write.type, write.atMs, write.text],
+      };
     case "remove":
       return {
         sql: "SELECT demand(NOT EXISTS(SELECT 1 FROM task_state " +

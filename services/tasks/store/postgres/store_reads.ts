@@ -12,8 +12,10 @@ import type { Task } from "../../domain/task.ts";
 import type { Notice } from "../instances.ts";
 import { CandidateReads } from "./candidate_reads.ts";
 import { DueFloors, type FloorMisses } from "./due_floors.ts";
+import { EventReads } from "./event_log.ts";
 import { HistoryReads } from "./history_reads.ts";
 import type { InternedNames } from "./interned_names.ts";
+import { KeptReads } from "./kept_reads.ts";
 import type { KnownTasks } from "./known_tasks.ts";
 import { ListReads } from "./list_reads.ts";
 import type { PreparedTransaction } from "./prepared_write.ts";
@@ -38,6 +40,10 @@ export class StoreReads {
   readonly histories: HistoryReads;
   /** Records, answers, usage and the audit log. */
   readonly records: RecordReads;
+  /** Events. */
+  readonly events: EventReads;
+  /** What is counted as tasks change. */
+  readonly kept: KeptReads;
   readonly #names: InternedNames;
   readonly #known: KnownTasks;
   readonly #floors: DueFloors;
@@ -65,6 +71,8 @@ export class StoreReads {
     this.statuses = new StatusReads(parts, names);
     this.histories = new HistoryReads(runner);
     this.records = new RecordReads(runner);
+    this.events = new EventReads(runner);
+    this.kept = new KeptReads(parts, names);
   }
 
   /** Lowers the floors to what was written. */

@@ -20,7 +20,7 @@ export type TaskWrite = Extract<Write, { readonly kind: "task" }>;
 export interface TaskChange {
   /**
    * `create` inserts the task, `update` changes one that keeps its worker, its
-   * key and, if it has ended, its end; `move` changes any.
+   * job, its key and, if it has ended, its end; `move` changes any.
    */
   readonly kind: "create" | "update" | "move";
   /** The task afterwards. */
@@ -55,6 +55,8 @@ export interface TaskChange {
   readonly rank: number | undefined;
   /** When to wake it. */
   readonly wakeAtMs: number | undefined;
+  /** When it last failed, if it repeats and its last run has failed. */
+  readonly failingSinceMs: number | undefined;
   /** The code of its last error. */
   readonly errorCode: string | undefined;
   /** The JSON text of what changes as it runs. */
@@ -111,7 +113,7 @@ export function prepareTask(
     return { kind: "remove", tenantId, id, expectedVersion };
   }
   demandSame(write, next);
-  const { rank, wakeAtMs } = computeStoredPlacement(next);
+  const { rank, wakeAtMs, failingSinceMs } = computeStoredPlacement(next);
   const before = expectedVersion === 0
     ? undefined
     : known.before(next, expectedVersion);
@@ -140,6 +142,7 @@ export function prepareTask(
     finishedAtMs: next.finishedAtMs,
     rank,
     wakeAtMs,
+    failingSinceMs,
     errorCode: next.error?.code,
     state: encodeState(next),
     result: before !== undefined && before.resultJson === next.resultJson &&
@@ -196,8 +199,9 @@ function mayHaveLinks({ dependencies, repeat }: Task): boolean {
   return dependencies.length > 0 || (repeat?.calendars?.length ?? 0) > 0;
 }
 
-/** Whether a change may take a key, or moves a task to another worker. */
+/** Whether a change may take a key, or moves a task to another worker or job. */
 function isMove(before: Task, next: Task): boolean {
   return before.workerId !== next.workerId || before.key !== next.key ||
+    before.job !== next.job ||
     isFinal(before.status) && !isFinal(next.status);
 }

@@ -28,6 +28,7 @@ class StateColumns {
   readonly ends: Numbers = [];
   readonly ranks: Numbers = [];
   readonly wakes: Numbers = [];
+  readonly failings: Numbers = [];
   readonly errors: Texts = [];
   readonly states: string[] = [];
   readonly results: string[] = [];
@@ -45,6 +46,7 @@ class StateColumns {
       this.ends.push(change.finishedAtMs ?? null);
       this.ranks.push(change.rank ?? null);
       this.wakes.push(change.wakeAtMs ?? null);
+      this.failings.push(change.failingSinceMs ?? null);
       this.errors.push(change.errorCode ?? null);
       this.states.push(change.state);
       this.results.push(change.result ?? NOTHING);
@@ -65,6 +67,7 @@ class StateColumns {
       builder.numbers(this.ends, "bigint"),
       builder.numbers(this.ranks, "bigint"),
       builder.numbers(this.wakes, "bigint"),
+      builder.numbers(this.failings, "bigint"),
       builder.texts(this.errors),
       builder.longTexts(this.states),
       builder.longTexts(this.results),
@@ -86,7 +89,7 @@ class StateColumns {
 }
 
 const STATE_NAMES = "id, version, status, links, grp, job, key, date_ms, " +
-  "finished_ms, rank, wake_ms, error_code, state, result";
+  "finished_ms, rank, wake_ms, failing_ms, error_code, state, result";
 
 /** The columns of {@linkcode STATE_NAMES} that every new task has. */
 const NEW_NAMES = "id, status, grp, job, date_ms, rank, state";
@@ -113,10 +116,10 @@ export function addCreations(
     `INSERT INTO task_state(tenant, lane, was_status, ${STATE_NAMES}) ` +
       (isPlain
         ? "SELECT tenant, lane, status, id, 1, status, 0, grp, job, NULL, " +
-          "date_ms, NULL, rank, NULL, NULL, state, NULL "
+          "date_ms, NULL, rank, NULL, NULL, NULL, state, NULL "
         : "SELECT tenant, lane, status, id, version, status, " +
           "coalesce(links, 0), grp, job, key, date_ms, finished_ms, rank, " +
-          "wake_ms, error_code, state, result ") +
+          "wake_ms, failing_ms, error_code, state, result ") +
       `FROM unnest(${tenants}, ${lanes}, ${arrays.join(", ")}) ` +
       `AS new(tenant, lane, ${isPlain ? NEW_NAMES : STATE_NAMES})`,
   );
@@ -148,6 +151,7 @@ export function addCreations(
 function isPlainCreation(of: TaskChange): boolean {
   return of.version === 1 && of.links === undefined && of.key === undefined &&
     of.finishedAtMs === undefined && of.wakeAtMs === undefined &&
+    of.failingSinceMs === undefined &&
     of.errorCode === undefined && of.result === undefined &&
     of.history.length === 1 && of.history[0]?.seq === 1;
 }
@@ -178,20 +182,21 @@ function madeSql(
   creations: readonly TaskChange[],
   { tenants, lanes }: LaneNumbers,
 ): string {
-  const sums = new Map<string, [number, number, number, number]>();
-  creations.forEach(({ status }, index) => {
+  const sums = new Map<string, [number, number, number, number, string]>();
+  creations.forEach(({ status, job }, index) => {
     const [tenant = 0, lane = 0] = [tenants[index], lanes[index]];
-    const key = `${lane} ${status}`;
+    const key = `${lane} ${status} ${job}`;
     const sum = sums.get(key);
-    if (sum === undefined) sums.set(key, [tenant, lane, status, 1]);
+    if (sum === undefined) sums.set(key, [tenant, lane, status, 1, job]);
     else sum[3]++;
   });
   const rows = [...sums.values()];
   const column = (at: 0 | 1 | 2 | 3): string =>
     builder.numbers(rows.map((row) => row[at]), "integer");
-  return `SELECT tenant, lane, status, count FROM unnest(${column(0)}, ` +
-    `${column(1)}, ${column(2)}, ${column(3)}) ` +
-    "AS made(tenant, lane, status, count)";
+  return `SELECT tenant, lane, status, count, job FROM unnest(${column(0)}, ` +
+    `${column(1)}, ${column(2)}, ${column(3)}, ` +
+    `${builder.texts(rows.map((row) => row[4]))}) ` +
+    "AS made(tenant, lane, status, count, job)";
 }
 
 /** The numbers of the tenants and workers of tasks. */
@@ -264,13 +269,14 @@ const SET = "version = new.version, was_status = there.status, " +
   "status = new.status, links = coalesce(new.links, there.links), " +
   "grp = new.grp, job = new.job, date_ms = new.date_ms, " +
   "finished_ms = new.finished_ms, rank = new.rank, wake_ms = new.wake_ms, " +
+  "failing_ms = new.failing_ms, " +
   "error_code = new.error_code, state = new.state, " +
   `result = CASE new.result WHEN E'\\x${
     KEPT.charCodeAt(0).toString(16)
   }' THEN there.result ELSE new.result END`;
 
 /**
- * Changes tasks that keep their worker and their key, so that no change can be
+ * Changes tasks that keep their worker, job and key, so that no change can be
  * in the way of another one of the group. A task without links in the write
  * must have none in the database.
  */
@@ -287,18 +293,20 @@ function addUpdates(
       `AS new(tenant, lane, expected, ${STATE_NAMES}) ` +
       "WHERE there.id = new.id AND there.version = new.expected AND " +
       "there.tenant + 0 = new.tenant AND there.lane + 0 = new.lane AND " +
+      "there.job = new.job AND " +
       "there.key IS NOT DISTINCT FROM new.key AND " +
       "(there.status < 7 OR new.status >= 7) AND " +
       "(there.links = 0 OR new.links IS NOT NULL) " +
-      "RETURNING there.tenant, there.lane, there.was_status, there.status",
+      "RETURNING there.tenant, there.lane, there.was_status, there.status, " +
+      "there.job",
   );
   builder.counted.push(
-    "SELECT tenant, lane, status, 1 AS count FROM changed",
-    "SELECT tenant, lane, was_status, -1 FROM changed",
+    "SELECT tenant, lane, status, 1 AS count, job FROM changed",
+    "SELECT tenant, lane, was_status, -1, job FROM changed",
   );
 }
 
-/** Changes tasks that may get another worker or key. */
+/** Changes tasks that may get another worker, job or key. */
 function addMoves(
   builder: StatementBuilder,
   moves: readonly TaskChange[],
@@ -313,11 +321,11 @@ function addMoves(
       "WHERE there.id = new.id AND there.version = new.expected AND " +
       "old.version = new.expected AND there.tenant + 0 = new.tenant " +
       "RETURNING there.tenant, there.lane, there.status, " +
-      "old.lane AS was_lane, there.was_status",
+      "old.lane AS was_lane, there.was_status, there.job, old.job AS was_job",
   );
   builder.counted.push(
-    "SELECT tenant, lane, status, 1 AS count FROM moved",
-    "SELECT tenant, was_lane, was_status, -1 FROM moved",
+    "SELECT tenant, lane, status, 1 AS count, job FROM moved",
+    "SELECT tenant, was_lane, was_status, -1, was_job FROM moved",
   );
 }
 
@@ -341,10 +349,12 @@ export function addRemovals(
       builder.numbers(sorted.map((of) => of.expectedVersion), "integer")
     }) AS old(id, tenant, version) WHERE there.id = old.id AND ` +
       "there.tenant + 0 = old.tenant AND there.version = old.version " +
-      "RETURNING there.tenant, there.lane, there.status",
+      "RETURNING there.tenant, there.lane, there.status, there.job",
   );
   builder.demand("removed", removals.length);
-  builder.counted.push("SELECT tenant, lane, status, -1 AS count FROM removed");
+  builder.counted.push(
+    "SELECT tenant, lane, status, -1 AS count, job FROM removed",
+  );
   const removedIds = builder.texts(ids);
   builder.part(
     "forgotten",

@@ -37,6 +37,8 @@ export interface GroupedWrites {
   readonly usage: readonly WriteOf<"usage">[];
   /** Starts that are counted for rates. */
   readonly starts: readonly WriteOf<"start">[];
+  /** Activity that is added. */
+  readonly activity: readonly WriteOf<"activity">[];
   /** Requests that are removed from the inbox. */
   readonly requests: readonly WriteOf<"request">[];
 }
@@ -53,6 +55,8 @@ export interface Quota {
 export type SingleWrite =
   | WriteOf<"record">
   | WriteOf<"audit">
+  | WriteOf<"listen">
+  | WriteOf<"event">
   | TaskRemoval;
 
 /** A part of what has to be applied, in its order. */
@@ -97,12 +101,13 @@ export function asAlone(write: PreparedWrite): PreparedWrite {
 
 function isSingle(write: PreparedWrite): write is SingleWrite {
   return write.kind === "record" || write.kind === "audit" ||
+    write.kind === "listen" || write.kind === "event" ||
     write.kind === "remove" && write.expectedVersion === 0;
 }
 
 type GroupedWrite = Exclude<
   PreparedWrite,
-  WriteOf<"record"> | WriteOf<"audit">
+  WriteOf<"record"> | WriteOf<"audit"> | WriteOf<"listen"> | WriteOf<"event">
 >;
 
 /** Most rows of a group, apart from those of a single write. */
@@ -119,6 +124,7 @@ class OpenGroup implements GroupedWrites {
   readonly quotas = new Map<string, Quota>();
   readonly usage: WriteOf<"usage">[] = [];
   readonly starts: WriteOf<"start">[] = [];
+  readonly activity: WriteOf<"activity">[] = [];
   readonly requests: WriteOf<"request">[] = [];
   readonly #ids = new Set<string>();
   readonly #answerKeys = new Set<string>();
@@ -155,6 +161,7 @@ class OpenGroup implements GroupedWrites {
       case "quota":
       case "usage":
       case "start":
+      case "activity":
       case "request":
         return true;
     }
@@ -211,6 +218,9 @@ class OpenGroup implements GroupedWrites {
         return;
       case "start":
         this.starts.push(write);
+        return;
+      case "activity":
+        this.activity.push(write);
         return;
       case "request":
         this.requests.push(write);

@@ -120,6 +120,7 @@ export async function restoreDatabase(
     await removeIfThere(copy);
     await copyPrivately(from, copy);
     demandWhole(copy);
+    beginNewLogs(copy);
     await syncPath(copy);
     // A file that an earlier restore left keeps the service from creating a new
     // database, so it is only removed once another file replaces it.
@@ -181,6 +182,24 @@ function demandWhole(path: string): void {
     const fault = findVersionFault(db) ??
       findFaults(db).map((text) => `it is not whole: ${text}`)[0];
     if (fault !== undefined) throw new Error(fault);
+  } finally {
+    db.close();
+  }
+}
+
+/**
+ * Gives the logs of events new names: events that were told after the backup are
+ * not in it, so that their numbers come again, for others.
+ */
+function beginNewLogs(path: string): void {
+  const db = new DatabaseSync(path);
+  try {
+    const isThere = db.prepare(
+      "SELECT 1 FROM sqlite_schema WHERE name = 'listeners'",
+    ).get() !== undefined;
+    if (isThere) {
+      db.exec("UPDATE listeners SET log = lower(hex(randomblob(8)))");
+    }
   } finally {
     db.close();
   }

@@ -180,6 +180,15 @@ function copyAll(
     }
     rows += count;
   }
+  // Numbers that are never used again are not in the rows. Early versions had
+  // none.
+  const hasNumbers = from.prepare(
+    "SELECT 1 FROM sqlite_schema WHERE name = 'sqlite_sequence'",
+  ).get() !== undefined;
+  if (hasNumbers) {
+    to.exec("DELETE FROM sqlite_sequence");
+    for (const _ of copyTable("sqlite_sequence", { from, to }));
+  }
   // An index is made faster, and packed tighter, of all rows at once.
   for (const other of others) to.exec(readText(other, "sql"));
   to.exec("COMMIT");

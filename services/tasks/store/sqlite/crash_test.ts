@@ -147,6 +147,15 @@ function makeVersion3(folder: string): void {
   db.exec(`
     DROP TABLE probe;
     DROP TABLE starts;
+    DROP TABLE listeners;
+    DROP TABLE events;
+    DROP TRIGGER history_events;
+    DROP TRIGGER audit_events;
+    DROP TABLE job_counts;
+    DROP TABLE activity;
+    DROP INDEX task_counts_top;
+    DROP INDEX tasks_failing;
+    ALTER TABLE tasks DROP COLUMN failing_ms;
     ${MIGRATIONS[2]?.sql}
     DELETE FROM migrations WHERE version > 3;
     WITH RECURSIVE entries(number) AS
@@ -162,7 +171,7 @@ function rowsIn(folder: string): string {
   const db = new DatabaseSync(databasePath(folder));
   const first = "(SELECT min(n) FROM tasks)";
   const rows = [
-    `SELECT * FROM tasks WHERE n = ${first}`,
+    `SELECT n, id, version, status, lane, body FROM tasks WHERE n = ${first}`,
     `SELECT * FROM history WHERE n = ${first}`,
     "SELECT * FROM usage WHERE period = 'old'",
     `SELECT number, at_ms, text FROM audit WHERE action = '${OLD}'`,

@@ -7,6 +7,7 @@
 
 import type { Pausing } from "../../../shared/slices.ts";
 import { listLinks } from "../../domain/placement.ts";
+import { ACTIVITY_COLUMNS } from "../kept_counts.ts";
 import type { Transaction, Write } from "../store.ts";
 import type { QueuedBatch } from "../../../shared/commit_queue.ts";
 import { demandSame, tenantOfTransaction } from "../tenant_batches.ts";
@@ -256,12 +257,26 @@ class BatchEncoder {
         this.#values.push(OPERATION.addUsage, tenant, write.period);
         this.#values.push(write.executions);
         return;
+      case "listen":
+        this.#values.push(OPERATION.listen, tenant, write.untilMs);
+        return;
+      case "event":
+        this.#values.push(OPERATION.addEvent, tenant, write.type, write.atMs);
+        this.#values.push(write.text);
+        return;
       case "request":
         throw new TypeError("Cannot take a request: the store has no inbox");
       case "start": {
         const { workerId, group, atMs, expiresAtMs, count = 1 } = write;
         this.#values.push(OPERATION.addStart, tenant, workerId, group);
         this.#values.push(atMs, expiresAtMs, count);
+        return;
+      }
+      case "activity": {
+        const { series, stepMs, atMs, expiresAtMs, counts } = write;
+        this.#values.push(OPERATION.addActivity, tenant, series.workerId);
+        this.#values.push(series.job, stepMs, atMs, expiresAtMs);
+        for (const [name] of ACTIVITY_COLUMNS) this.#values.push(counts[name]);
         return;
       }
     }
@@ -356,6 +371,16 @@ class BatchEncoder {
   }
 }
 
+/** The writes that never conflict. */
+const NEVER_CONFLICT: ReadonlySet<Write["kind"]> = new Set([
+  "audit",
+  "usage",
+  "start",
+  "activity",
+  "listen",
+  "event",
+]);
+
 /**
  * The form of a transaction, which tells how it has to be applied. Most
  * transactions conflict before they change anything, so they need no undoing,
@@ -366,8 +391,7 @@ function pickForm(writes: readonly Write[]): number {
   let isCreation = false;
   for (const write of writes) {
     const { kind } = write;
-    const mayConflict = kind !== "audit" && kind !== "usage" &&
-      kind !== "start";
+    const mayConflict = !NEVER_CONFLICT.has(kind);
     if (hasChanged && mayConflict) return TRANSACTION_FORM.undoable;
     if (kind !== "require" && kind !== "quota") {
       isCreation = !hasChanged && isPlainCreation(write);

@@ -11,6 +11,7 @@ import {
 } from "../../../shared/sqlite/sqlite_error.ts";
 import { rollBack } from "../../../shared/sqlite/transaction.ts";
 import { APPLIED, conflictCode, type ConflictReason } from "../result_codes.ts";
+import { ACTIVITY_COLUMNS, MAX_COLUMN } from "../kept_counts.ts";
 import { AnswerWriter, GroupSums, RecordWriter } from "./table_writers.ts";
 import { TaskCounts } from "./task_counts.ts";
 import { BatchMismatch, TaskWriter } from "./task_writer.ts";
@@ -23,6 +24,14 @@ import {
   TRANSACTION_FORM,
 } from "./thread_messages.ts";
 
+const ADD_ACTIVITY = "INSERT INTO activity VALUES(?, ?, ?, ?, ?, ?, " +
+  `${ACTIVITY_COLUMNS.map(() => "?").join()}) ON CONFLICT DO UPDATE SET ` +
+  ["expires_ms", ...ACTIVITY_COLUMNS.map(([, column]) => column)].map((name) =>
+    name === "expires_ms" || name === MAX_COLUMN
+      ? `${name} = max(${name}, excluded.${name})`
+      : `${name} = ${name} + excluded.${name}`
+  ).join();
+
 /** Applies groups of transactions to a database. */
 export class GroupApplier {
   readonly #db: DatabaseSync;
@@ -32,7 +41,11 @@ export class GroupApplier {
   readonly #answers: AnswerWriter;
   readonly #usage: GroupSums;
   readonly #starts: GroupSums;
+  readonly #addActivity: StatementSync;
   readonly #addAudit: StatementSync;
+  readonly #listen: StatementSync;
+  readonly #endListening: StatementSync;
+  readonly #addEvent: StatementSync;
   readonly #nameTenant: StatementSync;
   readonly #nameQueue: StatementSync;
   readonly #begin: StatementSync;
@@ -58,10 +71,21 @@ export class GroupApplier {
       "INSERT INTO starts(tenant, worker, task_group, at_ms, expires_ms, " +
         "count) VALUES(?, ?, ?, ?, ?, ?)",
     ));
+    this.#addActivity = db.prepare(ADD_ACTIVITY);
     this.#addAudit = db.prepare(
       "INSERT OR IGNORE INTO audit VALUES(?1, coalesce(?2, " +
         "(SELECT coalesce(max(number), 0) + 1 FROM audit " +
         "WHERE tenant = ?1)), ?3, ?4, ?5)",
+    );
+    this.#listen = db.prepare(
+      "INSERT INTO listeners VALUES(?, ?, lower(hex(randomblob(8))), 0) " +
+        "ON CONFLICT(tenant) DO UPDATE " +
+        "SET until_ms = max(until_ms, excluded.until_ms)",
+    );
+    this.#endListening = db.prepare("DELETE FROM listeners WHERE tenant = ?");
+    this.#addEvent = db.prepare(
+      "INSERT INTO events(tenant, source, type, at_ms, text) " +
+        "SELECT tenant, 2, ?2, ?3, ?4 FROM listeners WHERE tenant = ?1",
     );
     this.#nameTenant = db.prepare("INSERT OR IGNORE INTO tenants VALUES(?, ?)");
     this.#nameQueue = db.prepare("INSERT OR IGNORE INTO lanes VALUES(?, ?, ?)");
@@ -212,15 +236,31 @@ export class GroupApplier {
       case OPERATION.addAudit:
         this.#addAudit.run(...cursor.take(5));
         return undefined;
+      case OPERATION.listen:
+        this.#applyListen(...cursor.take(2));
+        return undefined;
+      case OPERATION.addEvent:
+        // The events of the tasks that wait to be written come before.
+        this.#tasks.flush();
+        this.#addEvent.run(...cursor.take(4));
+        return undefined;
       case OPERATION.addUsage:
         this.#usage.add(cursor.take(2), cursor.number());
         return undefined;
       case OPERATION.addStart:
         this.#starts.add(cursor.take(5), cursor.number());
         return undefined;
+      case OPERATION.addActivity:
+        this.#addActivity.run(...cursor.take(6 + ACTIVITY_COLUMNS.length));
+        return undefined;
       default:
         throw new TypeError(`Cannot apply operation ${operation}: unknown`);
     }
+  }
+
+  #applyListen(tenant: OperationValue = null, untilMs?: OperationValue): void {
+    if (untilMs === 0) this.#endListening.run(tenant);
+    else this.#listen.run(tenant, untilMs ?? null);
   }
 }
 

@@ -338,9 +338,9 @@ Deno.test("historyCheck() tells what it cannot read", async () => {
     assertEquals(check(folder), [
       `Cannot read task "${task?.id}": its body is not JSON text`,
     ]);
-    tamper(folder, "UPDATE migrations SET version = 99 WHERE version = 6");
+    tamper(folder, "UPDATE migrations SET version = 99 WHERE version = 8");
     assertEquals(check(folder), [
-      "Cannot check histories: it is of version 99, this program knows up to 6",
+      "Cannot check histories: it is of version 99, this program knows up to 8",
     ]);
   });
 });

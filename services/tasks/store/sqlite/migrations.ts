@@ -231,6 +231,109 @@ CREATE INDEX starts_of_group ON starts(tenant, worker, task_group);
 CREATE INDEX starts_by_expiry ON starts(expires_ms);
 `;
 
+/** Creates the tables of version 7. */
+const EVENT_TABLES = `
+-- Tenants whose events are kept, and until when. log names what is kept since
+-- the tenant was last without a row here; dropped is its last event that is gone.
+CREATE TABLE listeners(
+  tenant INTEGER PRIMARY KEY,
+  until_ms INTEGER NOT NULL,
+  log TEXT NOT NULL,
+  dropped INTEGER NOT NULL
+) STRICT;
+
+-- source is 0 for a record of a task's history, 1 for an entry of the audit log,
+-- and 2 for the engine.
+CREATE TABLE events(
+  number INTEGER PRIMARY KEY AUTOINCREMENT,
+  tenant INTEGER NOT NULL,
+  source INTEGER NOT NULL,
+  type TEXT NOT NULL,
+  at_ms INTEGER NOT NULL,
+  text TEXT NOT NULL,
+  task TEXT,
+  lane INTEGER,
+  job TEXT,
+  grp TEXT,
+  key TEXT,
+  date_ms INTEGER
+) STRICT;
+CREATE INDEX events_of ON events(tenant, number);
+
+-- Whatever writes the record has its event written in the same commit.
+CREATE TRIGGER history_events AFTER INSERT ON history
+  WHEN EXISTS(SELECT 1 FROM listeners) AND NEW.text <> ''
+BEGIN
+  INSERT INTO events(tenant, source, type, at_ms, text, task, lane, job, grp,
+      key, date_ms)
+    SELECT tenant, 0, '', NEW.text ->> '$.atMs', NEW.text, id, lane, job, grp,
+      key, date_ms
+    FROM tasks WHERE n = NEW.n AND tenant IN (SELECT tenant FROM listeners);
+END;
+CREATE TRIGGER audit_events AFTER INSERT ON audit
+  WHEN NEW.tenant IN (SELECT tenant FROM listeners)
+BEGIN
+  INSERT INTO events(tenant, source, type, at_ms, text)
+    VALUES(NEW.tenant, 1, NEW.action, NEW.at_ms, NEW.text);
+END;
+`;
+
+/** Creates what version 8 keeps counts in. */
+const KEPT_COUNTS = `
+-- What happened in spans of time: of all tasks of a tenant where worker and job
+-- are empty, of a worker's where job is, else of a job's.
+CREATE TABLE activity(
+  tenant INTEGER NOT NULL,
+  worker TEXT NOT NULL,
+  job TEXT NOT NULL,
+  step_ms INTEGER NOT NULL,
+  at_ms INTEGER NOT NULL,
+  expires_ms INTEGER NOT NULL,
+  created INTEGER NOT NULL,
+  started INTEGER NOT NULL,
+  succeeded INTEGER NOT NULL,
+  failed INTEGER NOT NULL,
+  lost INTEGER NOT NULL,
+  completed INTEGER NOT NULL,
+  missed INTEGER NOT NULL,
+  lag_sum_ms INTEGER NOT NULL,
+  lag_max_ms INTEGER NOT NULL,
+  run_sum_ms INTEGER NOT NULL,
+  PRIMARY KEY(tenant, worker, job, step_ms, at_ms)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX activity_by_expiry ON activity(expires_ms);
+
+-- How many tasks of each job are in each status. Rows without tasks are swept.
+CREATE TABLE job_counts(
+  tenant INTEGER NOT NULL,
+  lane INTEGER NOT NULL,
+  status INTEGER NOT NULL,
+  job TEXT NOT NULL,
+  count INTEGER NOT NULL,
+  PRIMARY KEY(tenant, lane, status, job)
+) STRICT, WITHOUT ROWID;
+INSERT INTO job_counts
+  SELECT tenant, lane, status, job, count(*) FROM tasks
+  GROUP BY tenant, lane, status, job;
+-- The longest queues, without reading all.
+CREATE INDEX job_counts_top ON job_counts(tenant, status, count)
+  WHERE count > 0;
+CREATE INDEX job_counts_empty ON job_counts(count) WHERE count = 0;
+CREATE INDEX task_counts_top ON task_counts(tenant, status, count)
+  WHERE count > 0;
+
+-- When a repeating task last failed whose last run has failed.
+ALTER TABLE tasks ADD COLUMN failing_ms INTEGER;
+UPDATE tasks SET failing_ms =
+    coalesce(body ->> '$.error.atMs', body ->> '$.updatedAtMs')
+  WHERE instr(body, '"lastOutcome":"failed"') > 0
+    AND status NOT IN (9, 10)
+    AND body ->> '$.lastOutcome' = 'failed'
+    AND body ->> '$.repeat' IS NOT NULL;
+CREATE INDEX tasks_failing ON tasks(tenant, failing_ms)
+  WHERE failing_ms IS NOT NULL;
+`;
+
 /** All migrations in order. A migration that was released never changes. */
 export const MIGRATIONS: readonly Migration[] = [
   { version: 1, name: "initial", sql: INITIAL_TABLES },
@@ -239,6 +342,8 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 4, name: "mirrored users", sql: MIRRORED_USERS },
   { version: 5, name: "no proofs", sql: NO_PROOFS },
   { version: 6, name: "starts", sql: STARTS_TABLE },
+  { version: 7, name: "events", sql: EVENT_TABLES },
+  { version: 8, name: "kept counts", sql: KEPT_COUNTS },
 ];
 
 /**

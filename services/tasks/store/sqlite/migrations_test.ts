@@ -29,6 +29,8 @@ Deno.test("MIGRATIONS that were released never change", () => {
       [4, "mirrored users", "8eXUQ3Dgct5srkXYzCMtFND5e7oCnzkwjNDTEe7yF3s"],
       [5, "no proofs", "LG-dO7B5Ua7IRz-7roj8wBflRjHsLA82bqpRe1xJ9RA"],
       [6, "starts", "jeQ2q-km4Vj7z9L4nCCxWQ0qXrtyCz6nO4R-OE4t2xg"],
+      [7, "events", "TWU2sRnYKrXeQHt4QWvtLz6BWG_AzWra3NmD94cvZ6k"],
+      [8, "kept counts", "UbkxBbXxtb8Y25CkI4eW_DdB23d-c9fBPj-hOcn2XM8"],
     ],
   );
 });

@@ -27,6 +27,8 @@ const REFUSED = {
   starts: ["INSERT", "DELETE"],
   audit: ["INSERT", "DELETE"],
   task_counts: ["INSERT", "UPDATE", "DELETE"],
+  job_counts: ["INSERT", "UPDATE", "DELETE"],
+  activity: ["INSERT", "UPDATE", "DELETE"],
   probe: ["UPDATE"],
 } as const;
 

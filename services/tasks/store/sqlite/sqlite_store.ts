@@ -26,8 +26,10 @@ import {
 } from "./database_file.ts";
 import { CandidateReads } from "./candidate_reads.ts";
 import type { WrittenGroup } from "../../../shared/commit_queue.ts";
+import { EventReads } from "./event_log.ts";
 import { FileShrinker } from "./file_shrinker.ts";
 import { InternedIds } from "./interned_ids.ts";
+import { KeptReads } from "./kept_reads.ts";
 import { ListReads } from "./list_reads.ts";
 import { HistoryReads, RecordReads } from "./record_reads.ts";
 import { findMoved, type Moved } from "./moved_mark.ts";
@@ -259,6 +261,14 @@ export class SqliteStore implements Store {
     }));
   audit: Store["audit"] = (query) =>
     this.#ask(({ records }) => records.audit(query));
+  events: Store["events"] = (query) =>
+    this.#ask(({ events }) => events.page(query));
+  listeners: Store["listeners"] = (...of) =>
+    this.#ask(({ events }) => events.listeners(...of));
+  activity: Store["activity"] = (query) =>
+    this.#ask(({ kept }) => kept.activity(query));
+  failingTasks: Store["failingTasks"] = (query) =>
+    this.#ask(({ kept }) => kept.failingTasks(query));
 
   // A state that is held needs a connection of its own.
 
@@ -273,6 +283,10 @@ export class SqliteStore implements Store {
     this.#read("", ({ statuses }) => statuses.queues());
   history: Store["history"] = (query) =>
     this.#read(query.tenantId, ({ histories }) => histories.page(query));
+  topCounts: Store["topCounts"] = (query) =>
+    this.#read(query.tenantId, ({ kept }) => kept.topCounts(query));
+  lateTasks: Store["lateTasks"] = (query) =>
+    this.#read(query.tenantId, ({ kept }) => kept.lateTasks(query));
   scan: Store["scan"] = (query) =>
     this.#read("", ({ statuses }) => inOnePiece(() => statuses.scan(query)));
   records: Store["records"] = (query) =>
@@ -417,6 +431,10 @@ export class StoreReads {
   readonly histories: HistoryReads;
   /** Reads records, idempotency answers, usage counts and audit logs. */
   readonly records: RecordReads;
+  /** Reads events. */
+  readonly events: EventReads;
+  /** Reads what is counted as tasks change. */
+  readonly kept: KeptReads;
   readonly #reader: Reader;
 
   /** Takes a connection, which {@linkcode close} closes. */
@@ -437,6 +455,8 @@ export class StoreReads {
     this.statuses = new StatusReads(parts);
     this.histories = new HistoryReads(parts);
     this.records = new RecordReads(parts);
+    this.events = new EventReads(parts);
+    this.kept = new KeptReads(parts);
   }
 
   /** Where the rows have moved, if they have. */

@@ -7,6 +7,7 @@ import {
   type RunStatement,
 } from "../../../../tests/support/statement_steps.ts";
 import { isFinal, type Task, TASK_STATUSES } from "../../domain/task.ts";
+import { NO_ACTIVITY } from "../kept_counts.ts";
 import type { TaskQuery } from "../queries.ts";
 import type { Transaction } from "../store.ts";
 import {
@@ -198,8 +199,45 @@ const CONSTANT: Readonly<Record<string, Call>> = {
       end: "last",
       limit: 2,
     }),
+  "activity": ({ reads }) =>
+    reads.kept.activity({
+      tenantId: TENANT,
+      series: { workerId: WORKERS[0]!, job: "one" },
+      stepMs: 60_000,
+      fromMs: SAMPLE_MS,
+      toMs: SAMPLE_MS + 60 * 60_000,
+    }),
+  "the longest queues of workers": ({ reads }) =>
+    reads.kept.topCounts({
+      tenantId: TENANT,
+      by: "worker",
+      statuses: ["waiting", "running", "failed"],
+      limit: 20,
+    }),
+  "the longest queues of jobs": ({ reads }) =>
+    reads.kept.topCounts({
+      tenantId: TENANT,
+      by: "job",
+      statuses: ["waiting", "running", "failed"],
+      limit: 5,
+    }),
+  "late tasks": ({ reads }) =>
+    reads.kept.lateTasks({
+      tenantId: TENANT,
+      workerIds: WORKERS,
+      beforeMs: SAMPLE_MS + 1e9,
+      limit: 20,
+      maxRead: 5,
+    }),
+  "failing tasks": ({ reads }) =>
+    reads.kept.failingTasks({ tenantId: TENANT, limit: 20 }),
   "the audit log": ({ reads }) =>
     reads.records.audit({ tenantId: TENANT, limit: 50, before: 150 }),
+  "events after one": ({ reads }) =>
+    reads.events.page({ tenantId: TENANT, limit: 50, after: "x" }),
+  "who listens": ({ reads }) => reads.events.listeners(100),
+  "where events end": ({ reads }) =>
+    reads.events.page({ tenantId: TENANT, limit: 50 }),
   "whether the audit log has old entries": ({ reads }) =>
     reads.records.tenantToTrim({ tenantId: TENANT, beforeMs: 0 }),
   "interned": ({ reads }) => [
@@ -224,12 +262,18 @@ const CONSTANT: Readonly<Record<string, Call>> = {
   },
   "records that are written": (world) => {
     apply(world, [{ writes: [recordWrite(-1)] }, {
-      writes: [answerWrite(-1), auditWrite(-1), {
-        kind: "usage",
-        tenantId: TENANT,
-        period: "2026-06",
-        executions: 1,
-      }, startWrite(-1)],
+      writes: [
+        answerWrite(-1),
+        auditWrite(-1),
+        {
+          kind: "usage",
+          tenantId: TENANT,
+          period: "2026-06",
+          executions: 1,
+        },
+        startWrite(-1),
+        activityWrite(-1),
+      ],
     }]);
   },
 };
@@ -440,6 +484,7 @@ function fill(
       answerWrite(index),
       auditWrite(index),
       startWrite(index),
+      activityWrite(index),
     ],
   }));
   apply({ reads, applier: new GroupApplier(db) }, transactions);
@@ -459,7 +504,12 @@ const COPIES: readonly string[] = [
    version, status, lane, grp, job,
    CASE key WHEN 'often' THEN key ELSE key || ' of copy ' || k END,
    date_ms + ${SMALL} * k, finished_ms, rank + ${SMALL} * k, wake_ms, body, data,
-   data_at, result, result_at FROM copies, tasks WHERE k > 0`,
+   data_at, result, result_at, failing_ms FROM copies, tasks WHERE k > 0`,
+  `INSERT INTO job_counts SELECT tenant, lane, status, job || ' ' || k, count
+   FROM copies, job_counts WHERE k > 0`,
+  `INSERT INTO activity SELECT tenant, worker, job || '-' || k, step_ms, at_ms,
+   expires_ms, created, started, succeeded, failed, lost, completed, missed,
+   lag_sum_ms, lag_max_ms, run_sum_ms FROM copies, activity WHERE k > 0`,
   `INSERT INTO dependents SELECT tenant, dependency, n + 100000 * k
    FROM copies, dependents WHERE k > 0`,
   `INSERT INTO history SELECT n, seq + ${SMALL} * k, text, hash
@@ -474,6 +524,15 @@ const COPIES: readonly string[] = [
    SELECT tenant, worker, task_group, at_ms + k, expires_ms, count
    FROM copies, starts WHERE k > 0`,
 ];
+
+const HOURLY = {
+  interval: "PT1H",
+  catchUp: "one",
+  catchUpWindowMs: 0,
+  jitterMs: 0,
+  mode: "same",
+  onFailure: "stop",
+} as const;
 
 function createTask(
   index: number,
@@ -501,6 +560,9 @@ function createTask(
         key: index % 2 === 0 ? "often" : `once ${index}`,
         finishedAtMs: SAMPLE_MS + index,
         purgeAtMs: SAMPLE_MS + index,
+        ...status === "failed"
+          ? { lastOutcome: "failed", repeat: HOURLY } as const
+          : {},
       }
       : { key: `live ${index}` }),
     ...(status === "blocked" && first !== undefined
@@ -552,6 +614,18 @@ function startWrite(index: number): Transaction["writes"][number] {
     group: `group ${index}`,
     atMs: SAMPLE_MS,
     expiresAtMs: SAMPLE_MS,
+  };
+}
+
+function activityWrite(index: number): Transaction["writes"][number] {
+  return {
+    kind: "activity",
+    tenantId: TENANT,
+    series: { workerId: WORKERS[0]!, job: "one" },
+    stepMs: 60_000,
+    atMs: SAMPLE_MS + index * 60_000,
+    expiresAtMs: SAMPLE_MS,
+    counts: { ...NO_ACTIVITY, created: 1 },
   };
 }
 

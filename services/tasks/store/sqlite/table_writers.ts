@@ -5,8 +5,9 @@
  * @module
  */
 
-import type { DatabaseSync, StatementSync } from "node:sqlite";
+import type { DatabaseSync, SQLOutputValue, StatementSync } from "node:sqlite";
 import { ExpiredRows } from "../../../shared/sqlite/expired_rows.ts";
+import { EventSweeper } from "./event_log.ts";
 import { inTransaction } from "../../../shared/sqlite/transaction.ts";
 import type { ConflictReason } from "../result_codes.ts";
 import type { OperationCursor, OperationValue } from "./thread_messages.ts";
@@ -166,6 +167,11 @@ export class GroupSums {
     this.#transaction = [];
   }
 
+  /** The sums of the group so far, of its applied transactions. */
+  get sums(): Iterable<Readonly<Sum>> {
+    return this.#group.values();
+  }
+
   /** Writes the sums before the group is committed. */
   endGroup(): void {
     for (const { row, by } of this.#group.values()) {
@@ -283,19 +289,25 @@ export function trimAudit(
 }
 
 /**
- * Removes expired idempotency entries and starts, and histories that were left
- * to sweeping.
+ * Removes expired idempotency entries, starts, activity and events, counts of jobs
+ * without tasks, and histories that were left to sweeping.
  */
 export class Sweeper {
   readonly #db: DatabaseSync;
   readonly #answers: ExpiredRows;
   readonly #removeStarts: StatementSync;
+  readonly #findActivity: StatementSync;
+  readonly #removeActivity: StatementSync;
+  readonly #findEmpty: StatementSync;
+  readonly #removeEmpty: StatementSync;
   readonly #histories: HistoryRemover;
+  readonly #events: EventSweeper;
 
   /** Takes the connection that writes. */
   constructor(db: DatabaseSync) {
     this.#db = db;
     this.#histories = new HistoryRemover(db);
+    this.#events = new EventSweeper(db);
     this.#answers = new ExpiredRows(db, {
       from: "idempotency INDEXED BY idempotency_by_expiry",
       key: ["tenant", "key"],
@@ -305,6 +317,24 @@ export class Sweeper {
       "DELETE FROM starts WHERE number IN (SELECT number FROM starts " +
         "INDEXED BY starts_by_expiry WHERE expires_ms <= ? LIMIT ?)",
     );
+    const activity = ["tenant", "worker", "job", "step_ms", "at_ms"];
+    this.#findActivity = db.prepare(
+      `SELECT ${activity} FROM activity INDEXED BY activity_by_expiry ` +
+        "WHERE expires_ms <= ? LIMIT ?",
+    );
+    const where = (key: readonly string[]): string =>
+      key.map((column) => `${column} = ?`).join(" AND ");
+    this.#removeActivity = db.prepare(
+      `DELETE FROM activity WHERE ${where(activity)}`,
+    );
+    const empty = ["tenant", "lane", "status", "job"];
+    this.#findEmpty = db.prepare(
+      `SELECT ${empty} FROM job_counts INDEXED BY job_counts_empty ` +
+        "WHERE count = 0 LIMIT ?",
+    );
+    this.#removeEmpty = db.prepare(
+      `DELETE FROM job_counts WHERE ${where(empty)}`,
+    );
   }
 
   /** Removes at most `limit` rows and returns how many. */
@@ -312,8 +342,26 @@ export class Sweeper {
     return inTransaction(this.#db, () => {
       const answers = this.#answers.remove(nowMs, limit);
       const { changes } = this.#removeStarts.run(nowMs, limit - answers);
-      const removed = answers + Number(changes);
-      return removed + this.#histories.sweep(limit - removed);
+      let removed = answers + Number(changes);
+      removed += removeEach(
+        this.#findActivity.all(nowMs, limit - removed),
+        this.#removeActivity,
+      );
+      removed += removeEach(
+        this.#findEmpty.all(limit - removed),
+        this.#removeEmpty,
+      );
+      removed += this.#histories.sweep(limit - removed);
+      return removed + this.#events.sweep(nowMs, limit - removed);
     });
   }
+}
+
+/** Removes rows by their keys, one by one, as {@linkcode ExpiredRows} does. */
+function removeEach(
+  keys: readonly Readonly<Record<string, SQLOutputValue>>[],
+  remove: StatementSync,
+): number {
+  for (const key of keys) remove.run(...Object.values(key));
+  return keys.length;
 }

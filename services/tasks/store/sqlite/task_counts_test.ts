@@ -55,6 +55,21 @@ Deno.test("Store.proveCounts() finds and mends counts that are wrong, missing or
           "INSERT INTO task_counts VALUES(1, 2, 9, 4)",
       );
       assertEquals(await store.proveCounts(), 3);
+      const top = {
+        tenantId: TENANT,
+        by: "job",
+        limit: 9,
+        statuses: ["scheduled", "waiting"],
+      } as const;
+      const queues = await store.topCounts(top);
+      tamper(
+        folder,
+        "UPDATE job_counts SET count = count + 2 WHERE lane = 1; " +
+          "DELETE FROM job_counts WHERE lane = 2 AND status = 0; " +
+          "INSERT INTO job_counts VALUES(1, 2, 9, 'none', 4)",
+      );
+      assertEquals(await store.proveCounts() >= 3, true);
+      assertEquals(await store.topCounts(top), queues);
       assertEquals(await store.counts({ tenantId: TENANT }), counts);
       assertEquals(await store.proveCounts(), 0);
     })
@@ -95,7 +110,12 @@ Deno.test("the counts of a database of version 1 are made when it is opened", as
     tamper(
       folder,
       "DROP TABLE task_counts; DROP INDEX tasks_blocked; DROP INDEX tasks_due_again; " +
-        "DROP TABLE probe; DROP TABLE starts; " +
+        "DROP TABLE probe; DROP TABLE starts; DROP TABLE events; " +
+        "DROP TABLE listeners; DROP TRIGGER history_events; " +
+        "DROP TRIGGER audit_events; " +
+        "DROP TABLE job_counts; " +
+        "DROP TABLE activity; DROP INDEX tasks_failing; " +
+        "ALTER TABLE tasks DROP COLUMN failing_ms; " +
         "DELETE FROM migrations WHERE version > 1",
     );
     await withStore(folder, async (store) => {
@@ -113,7 +133,7 @@ Deno.test("TaskCounts keeps the counts of tenants apart", () => {
     const counts = new TaskCounts(db);
     counts.beginGroup();
     for (const tenant of [1, 2, 2]) {
-      counts.move(tenant, { to: { queueId: 5, status: 2 } });
+      counts.move(tenant, { to: { queueId: 5, status: 2, job: "one" } });
     }
     counts.endTransaction(true);
     counts.endGroup();

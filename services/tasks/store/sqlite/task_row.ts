@@ -35,6 +35,7 @@ export const CHANGING_COLUMNS = [
   "data_at",
   "result",
   "result_at",
+  "failing_ms",
 ] as const;
 
 /** The columns that {@linkcode TaskDecoder} reads. */
@@ -87,7 +88,7 @@ export function pushColumns(
   task: Task,
   { queueId, data, result }: PushColumnsOptions,
 ): void {
-  const { rank, wakeAtMs } = computeStoredPlacement(task);
+  const { rank, wakeAtMs, failingSinceMs } = computeStoredPlacement(task);
   values.push(
     task.version,
     statusCode(task.status),
@@ -104,6 +105,7 @@ export function pushColumns(
     data.version,
     result.inline,
     result.version,
+    failingSinceMs ?? null,
   );
 }
 

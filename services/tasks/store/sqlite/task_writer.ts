@@ -18,6 +18,7 @@ const DATA_AT = TASK_COLUMNS.indexOf("data_at");
 const RESULT_AT = TASK_COLUMNS.indexOf("result_at");
 const STATUS = TASK_COLUMNS.indexOf("status");
 const QUEUE = TASK_COLUMNS.indexOf("lane");
+const JOB = TASK_COLUMNS.indexOf("job");
 const HISTORY_WIDTH = 4;
 
 /**
@@ -170,6 +171,7 @@ export class TaskWriter {
       to: {
         queueId: row[QUEUE] ?? null,
         status: row[STATUS] ?? null,
+        job: row[JOB] ?? null,
       },
     });
     if (typeof data === "string") this.#putData.run(n, data);

@@ -60,6 +60,8 @@ export interface CountFault {
   readonly queueId: number;
   /** The status's number. */
   readonly status: number;
+  /** The job whose count it is; undefined for that of all jobs. */
+  readonly job?: string | undefined;
   /** How much has to be added to the stored count. */
   readonly delta: number;
 }
@@ -156,6 +158,12 @@ export const OPERATION = {
   requireRoom: 13,
   /** Counts a start for a rate. */
   addStart: 14,
+  /** Has the events of a tenant kept. */
+  listen: 15,
+  /** Adds an event, if the tenant's events are kept. */
+  addEvent: 16,
+  /** Adds to the activity of a span of time. */
+  addActivity: 17,
 } as const;
 
 /** The forms of transactions, which decide how they are applied. */

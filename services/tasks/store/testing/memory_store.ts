@@ -64,6 +64,8 @@ import type {
 } from "../store.ts";
 import type { RunningCounts } from "../../domain/records.ts";
 import { type InboxTables, MemoryInbox } from "./memory_inbox.ts";
+import { memoryEvents, sweepMemoryEvents } from "./memory_events.ts";
+import { memoryKept } from "./memory_kept.ts";
 import { memoryCandidates, memoryPage } from "./memory_queries.ts";
 import { memoryRows } from "./memory_rows.ts";
 import {
@@ -148,12 +150,21 @@ class MemoryStore implements Store {
   readonly clock: Clock;
   readonly hasOwnTime: boolean;
   readonly inbox?: Inbox;
+  readonly activity: Store["activity"];
+  readonly topCounts: Store["topCounts"];
+  readonly lateTasks: Store["lateTasks"];
+  readonly failingTasks: Store["failingTasks"];
   readonly #tables: MemoryTables;
 
   constructor(clock: Clock, shared: SharedMemory) {
     const { ownTimeMs, tables } = shared;
     this.shared = shared;
     this.#tables = tables;
+    const kept = memoryKept(tables);
+    this.activity = kept.activity;
+    this.topCounts = kept.topCounts;
+    this.lateTasks = kept.lateTasks;
+    this.failingTasks = kept.failingTasks;
     this.hasOwnTime = ownTimeMs !== undefined;
     this.clock = ownTimeMs === undefined ? clock : {
       nowMs: ownTimeMs,
@@ -495,13 +506,25 @@ class MemoryStore implements Store {
     );
   };
 
+  events: Store["events"] = (query) =>
+    Promise.resolve(memoryEvents(this.#tables, query));
+
+  listeners: Store["listeners"] = (limit, afterId = "") =>
+    Promise.resolve(
+      [...this.#tables.listeners.keys()].filter((id) => id > afterId).sort()
+        .slice(0, limit),
+    );
+
   snapshot: Store["snapshot"] = (read) => read(memoryRows(this.#tables));
 
   sweep = (nowMs: number, limit: number): Promise<number> => {
-    const { answers, starts } = this.#tables;
+    const { answers, starts, activity } = this.#tables;
     let removed = 0;
     for (
-      const table of [answers, starts] as readonly Map<unknown, Expiring>[]
+      const table of [answers, starts, activity] as readonly Map<
+        unknown,
+        Expiring
+      >[]
     ) {
       for (const [key, { expiresAtMs }] of table) {
         if (removed === limit || expiresAtMs > nowMs) continue;
@@ -509,6 +532,7 @@ class MemoryStore implements Store {
         removed++;
       }
     }
+    removed += sweepMemoryEvents(this.#tables, nowMs, limit - removed);
     return Promise.resolve(removed);
   };
 

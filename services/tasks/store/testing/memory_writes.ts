@@ -7,10 +7,12 @@
 import type { HistoryRecord } from "../../domain/history.ts";
 import { computePlacement } from "../../domain/placement.ts";
 import { isFinal, type Task } from "../../domain/task.ts";
+import { addActivity } from "../kept_counts.ts";
 import type {
   AuditEntry,
   IdempotencyEntry,
   RecordKind,
+  StoredEvent,
   StoredRecord,
   Transaction,
   TransactionResult,
@@ -34,14 +36,44 @@ export interface MemoryTables {
   readonly starts: Map<number, MemoryStart>;
   /** The number of the last start, also of one that is gone. */
   lastStart: number;
+  /** Spans of activity by tenant, series, length and beginning. */
+  readonly activity: Map<string, MemoryActivity>;
   /** Audit logs by tenant, the oldest entry first. */
   readonly audit: Map<string, readonly AuditEntry[]>;
+  /** Those who listen, by tenant: until when, and the name of the log. */
+  readonly listeners: Map<string, MemoryListener>;
+  /** Events by their number. */
+  readonly events: Map<number, MemoryEvent>;
+  /** The number of the last event, and of the last log, also of ones gone. */
+  lastEvent: number;
   /** The inbox; undefined for a store that has none. */
   readonly inbox: InboxTables | undefined;
 }
 
+/** The activity of a span of time. */
+export type MemoryActivity = Omit<WriteOf<"activity">, "kind">;
+
 /** A start that was counted for a rate. */
 export type MemoryStart = WriteOf<"start"> & { readonly number: number };
+
+/** Someone who listens to a tenant. */
+export interface MemoryListener {
+  readonly untilMs: number;
+  readonly log: number;
+  readonly dropped: number;
+}
+
+/** A kept event. */
+export interface MemoryEvent {
+  readonly tenantId: string;
+  readonly atMs: number;
+  readonly event: EventWithoutCursor;
+}
+
+/** An event before it has a place. */
+export type EventWithoutCursor = StoredEvent extends infer Event
+  ? Event extends unknown ? Omit<Event, "cursor"> : never
+  : never;
 
 /** Creates empty tables. */
 export function newMemoryTables(
@@ -61,7 +93,11 @@ export function newMemoryTables(
     usage: new Map(),
     starts: new Map(),
     lastStart: 0,
+    activity: new Map(),
     audit: new Map(),
+    listeners: new Map(),
+    events: new Map(),
+    lastEvent: 0,
   };
 }
 
@@ -158,12 +194,37 @@ function applyWrite(to: Circumstances, write: Write): Reason | undefined {
       const line = { ...write.entry, number };
       const all = [...lines, line].sort((a, b) => a.number - b.number);
       put(to, tables.audit, [write.tenantId, all]);
+      addEvent(to, write.tenantId, { source: "audit", ...toTold(write.entry) });
+      return undefined;
+    }
+    case "listen": {
+      const { tenantId, untilMs } = write;
+      const there = tables.listeners.get(tenantId);
+      put(to, tables.listeners, [
+        tenantId,
+        untilMs === 0 ? undefined : {
+          untilMs: Math.max(untilMs, there?.untilMs ?? 0),
+          log: there?.log ?? ++tables.lastEvent,
+          dropped: there?.dropped ?? 0,
+        },
+      ]);
+      return undefined;
+    }
+    case "event": {
+      const { tenantId, type, atMs, text } = write;
+      addEvent(to, tenantId, { source: "engine", type, atMs, text });
       return undefined;
     }
     case "usage": {
       const key = twoPartKey(write.tenantId, write.period);
       const before = tables.usage.get(key) ?? 0;
       put(to, tables.usage, [key, before + write.executions]);
+      return undefined;
+    }
+    case "activity": {
+      const key = activityKey(write);
+      const added = addedActivity(tables.activity.get(key), write);
+      put(to, tables.activity, [key, added]);
       return undefined;
     }
     case "request": {
@@ -181,6 +242,27 @@ function applyWrite(to: Circumstances, write: Write): Reason | undefined {
       return undefined;
     }
   }
+}
+
+/** The key of a span of activity in its table. */
+function activityKey(
+  { tenantId, series, stepMs, atMs }: Omit<MemoryActivity, "counts">,
+): string {
+  const { workerId, job } = series;
+  return JSON.stringify([tenantId, workerId, job, stepMs, atMs]);
+}
+
+/** The span after more was added to it. */
+function addedActivity(
+  before: MemoryActivity | undefined,
+  write: MemoryActivity,
+): MemoryActivity {
+  if (before === undefined) return write;
+  return {
+    ...write,
+    expiresAtMs: Math.max(before.expiresAtMs, write.expiresAtMs),
+    counts: addActivity(before.counts, write.counts),
+  };
 }
 
 function applyTask(
@@ -213,7 +295,28 @@ function applyTask(
   const history = (tables.histories.get(id) ?? [])
     .filter(({ seq }) => seq > foldThrough);
   put(to, tables.histories, [id, [...history, ...write.history]]);
+  const { workerId, job, group, key, dateMs } = next;
+  for (const { text } of write.history) {
+    const task = { id, workerId, job, group, key, dateMs };
+    addEvent(to, tenantId, { source: "history", text, task });
+  }
   return undefined;
+}
+
+function toTold({ atMs, action: type, text }: Omit<AuditEntry, "number">) {
+  return { type, atMs, text };
+}
+
+/** Keeps an event, if someone listens to the tenant. */
+function addEvent(
+  to: Circumstances,
+  tenantId: string,
+  event: EventWithoutCursor,
+): void {
+  const { listeners, events } = to.tables;
+  if (!listeners.has(tenantId)) return;
+  const { atMs } = event.source === "history" ? JSON.parse(event.text) : event;
+  put(to, events, [++to.tables.lastEvent, { tenantId, atMs, event }]);
 }
 
 function applyRecord(

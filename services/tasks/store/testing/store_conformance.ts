@@ -12,7 +12,9 @@ import type {
 import { drawnCases } from "./conformance/drawn_cases.ts";
 import { dueCases } from "./conformance/due_cases.ts";
 import { historyFoldCases } from "./conformance/history_fold_cases.ts";
+import { eventCases, severalEventCases } from "./conformance/event_cases.ts";
 import { historyCases } from "./conformance/history_cases.ts";
+import { keptCases } from "./conformance/kept_cases.ts";
 import { listCases } from "./conformance/list_cases.ts";
 import { listOrderCases } from "./conformance/list_order_cases.ts";
 import { quotaCases } from "./conformance/quota_cases.ts";
@@ -58,8 +60,10 @@ export function storeConformance(
     ...listCases(),
     ...listOrderCases(),
     ...statusCases(),
+    ...keptCases(),
     ...historyCases(),
     ...historyFoldCases(),
+    ...eventCases(),
   ];
   for (const { title, run } of cases) {
     register({
@@ -81,7 +85,9 @@ export function severalStoresConformance(
   open: () => Promise<SeveralStores>,
   register: (test: Deno.TestDefinition) => void = Deno.test,
 ): void {
-  for (const { title, run } of severalStoresCases()) {
+  for (
+    const { title, run } of [...severalStoresCases(), ...severalEventCases()]
+  ) {
     register({
       name: `several ${name} stores ${title}`,
       fn: () => runOn(open, run),

@@ -1,0 +1,151 @@
+/**
+ * One reader of a tenant's events: what waits to be sent to it, within bounds.
+ *
+ * @module
+ */
+
+import type { ByteStream } from "../../../shared/http/exchange.ts";
+import type { EventDigest } from "./event_digest.ts";
+import {
+  type EventBatch,
+  type EventFilter,
+  frameBytes,
+} from "./event_batch.ts";
+
+/** The most bytes that wait for a reader. */
+const MAX_WAITING_BYTES = 1_048_576;
+/** The most that wait for one who is given what was before. */
+const BUSY_BYTES = 262_144;
+/** After how many milliseconds a reader comes again. */
+const RETRY_MS = 2_000;
+
+/** Options of {@linkcode EventReader}. */
+export interface EventReaderOptions {
+  /** Which events it gets. */
+  readonly filter: EventFilter;
+  /**
+   * Counts the events, in place of which the reader gets the counts.
+   *
+   * @default each event is told
+   */
+  readonly digest?: EventDigest | undefined;
+  /** Called once when it ends. */
+  readonly onEnd: (reader: EventReader) => void;
+  /** Called when it is cut off, as it does not keep up. */
+  readonly onCut: () => void;
+  /** Called when a reader that was busy no longer is. */
+  readonly onFree: () => void;
+}
+
+/** A reader, which is the body of an answer. */
+export class EventReader implements ByteStream {
+  readonly #options: EventReaderOptions;
+  #waiting: Uint8Array[] = [];
+  #waitingBytes = 0;
+  #wake: (() => void) | undefined;
+  #onEnded: (() => void) | undefined;
+  readonly #leaveDigest: (() => void) | undefined;
+  #isEnded = false;
+
+  /** A reader that gets nothing yet. */
+  constructor(options: EventReaderOptions) {
+    this.#options = options;
+    this.#leaveDigest = options.digest?.add((bytes) => this.#put(bytes));
+  }
+
+  /** Whether it has ended. */
+  get isEnded(): boolean {
+    return this.#isEnded;
+  }
+
+  /** Whether so much waits that it should be given nothing of what was before. */
+  get isBusy(): boolean {
+    return this.#waitingBytes > BUSY_BYTES;
+  }
+
+  /** Whether it gets counts in place of events. */
+  get getsDigests(): boolean {
+    return this.#options.digest !== undefined;
+  }
+
+  /** Tells where it begins. */
+  begin(cursor: string): void {
+    this.#put(frameBytes({ id: cursor, retryMs: RETRY_MS }));
+  }
+
+  /** Takes the events that it is for. */
+  take(batch: EventBatch): void {
+    const { filter, digest } = this.#options;
+    if (digest === undefined) this.#put(batch.of(filter).bytes);
+    else digest.take(batch);
+  }
+
+  /** Takes what all get, such as a sign of life. */
+  takeBytes(bytes: Uint8Array): void {
+    this.#put(bytes);
+  }
+
+  /** Tells that events are missing, before those that are left. */
+  reset(): void {
+    this.#put(frameBytes({ event: "reset", data: "{}" }));
+  }
+
+  /** Calls `listen` once when it ends, or at once; there is one listener. */
+  onEnded(listen: () => void): void {
+    if (this.#isEnded) listen();
+    else this.#onEnded = listen;
+  }
+
+  /** Ends after what waits was sent. */
+  end(): void {
+    if (this.#isEnded) return;
+    this.#isEnded = true;
+    this.#wake?.();
+    this.#leaveDigest?.();
+    this.#options.onEnd(this);
+    this.#onEnded?.();
+  }
+
+  /** Waits for something to send; undefined at the end. */
+  async next(): Promise<Uint8Array | undefined> {
+    if (this.#waiting.length === 0 && !this.#isEnded) {
+      await new Promise<void>((resolve) => this.#wake = resolve);
+      this.#wake = undefined;
+    }
+    const waiting = this.#waiting;
+    const bytes = this.#waitingBytes;
+    if (waiting.length === 0) return undefined;
+    this.#waiting = [];
+    this.#waitingBytes = 0;
+    if (bytes > BUSY_BYTES) this.#options.onFree();
+    if (waiting.length === 1) return waiting[0];
+    const all = new Uint8Array(bytes);
+    let at = 0;
+    for (const piece of waiting) {
+      all.set(piece, at);
+      at += piece.length;
+    }
+    return all;
+  }
+
+  /** Ends at once, as the client has gone. */
+  cancel(): void {
+    this.#waiting = [];
+    this.#waitingBytes = 0;
+    this.end();
+  }
+
+  #put(bytes: Uint8Array): void {
+    if (this.#isEnded || bytes.length === 0) return;
+    if (this.#waitingBytes + bytes.length > MAX_WAITING_BYTES) {
+      // What was sent before has its place, from which it may come again.
+      this.#waiting = [frameBytes({ event: "cut", data: "{}" })];
+      this.#waitingBytes = this.#waiting[0]?.length ?? 0;
+      this.#options.onCut();
+      return this.end();
+    }
+    this.#waiting.push(bytes);
+    this.#waitingBytes += bytes.length;
+    this.#wake?.();
+  }
+}
