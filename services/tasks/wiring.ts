@@ -386,11 +386,15 @@ async function openApi(
     tokens: options.tokens,
   });
   const sessions = new Sessions(engine.parts);
+  const operatorDigests = listDigests(settings.operatorToken);
   return createHandler({
     routes: allRoutes(apiParts, {
       ...options,
       console: settings.console
-        ? { sessions, authenticator, users, login: options.login, logger }
+        ? {
+          ...{ sessions, authenticator, users, logger, operatorDigests },
+          login: options.login,
+        }
         : undefined,
     }),
     serviceHost: settings.serviceHost,
@@ -401,7 +405,7 @@ async function openApi(
     maxBodyBytes: settings.maxBodyBytes,
     maxBodiesBytes: settings.maxBodiesBytes,
     liveInstances,
-    operatorDigests: listDigests(settings.operatorToken),
+    operatorDigests,
     authenticator,
     sessions,
     leaseSource: engine,

@@ -15,6 +15,10 @@ interface Bench {
   readonly console: string;
   /** A task that has failed twice and is tried no more. */
   readonly failed: string;
+  /** A task that repeats. */
+  readonly schedule: string;
+  /** A user. */
+  readonly user: string;
 }
 
 interface Leased {
@@ -73,16 +77,39 @@ async function openBench(service: TasksProcess): Promise<Bench> {
   }
   await add({ key: "plain" });
   await add({ date: "2099-01-01T00:00:00Z", group: "eu" });
-  await add({ repeat: { cron: "0 8 * * *" }, timezone: "Europe/Berlin" });
+  const schedule = await add({
+    repeat: { cron: "30 2 * * *" },
+    date: "2099-03-20T00:00:00Z",
+    timezone: "Europe/Berlin",
+  });
+  await client.expect(201, ["POST", "/api/v1/workers", {
+    name: "hook",
+    url: "https://hook.example.com/tasks",
+  }]);
+  for (const body of [{ name: "KEY", value: "v" }, { type: "credential" }]) {
+    await client.expect(201, ["POST", "/api/v1/workers/hook/secrets", body]);
+  }
+  const { id: user } = await client.expect<{ readonly id: string }>(201, [
+    "POST",
+    "/api/v1/users",
+    { email: "ada@example.com", name: "Ada" },
+  ]);
   const { port } = getTarget(service);
   const console = `http://acme.localhost:${port}/console`;
-  return { client, key, console, failed };
+  return { client, key, console, failed, schedule, user };
+}
+
+/** The operator's token in this test. */
+const OPERATOR_TOKEN = "operator-token-of-this-test-0123456789";
+
+function operatorConsole(service: TasksProcess): string {
+  return `http://accounts.admin.localhost:${getTarget(service).port}/console`;
 }
 
 /** Signs in with the keyboard alone. */
 async function signIn(
   browser: Browser,
-  { console, key }: Bench,
+  { console, key }: Pick<Bench, "console" | "key">,
 ): Promise<void> {
   await browser.go(console);
   for (let tries = 0; tries < 9 && await focused(browser) !== "key"; tries++) {
@@ -103,7 +130,7 @@ serviceTest(["chromium"], {
     await using folder = await DataFolder.make();
     await using service = await startTasks({
       dataDir: folder.path,
-      env: { SERVICE_HOST: "localhost" },
+      env: { SERVICE_HOST: "localhost", OPERATOR_TOKEN },
     });
     const bench = await openBench(service);
     using _client = bench.client;
@@ -129,6 +156,21 @@ serviceTest(["chromium"], {
         "/tasks/bulk?action=retry&on=filter&filter=status%3Dfailed",
         "/tasks/bulk?action=retry&on=ids&filter=",
         "/tasks?done=bulk&changed=2&failed=1",
+        "/tasks/new?cron=30+2+*+*+*&timezone=Europe/Berlin",
+        "/schedules",
+        `/schedules/${bench.schedule}`,
+        `/tasks/${bench.schedule}/edit`,
+        "/workers",
+        "/workers/new",
+        "/workers/mailer",
+        "/workers/hook",
+        "/workers/hook/edit",
+        "/workers/hook/test",
+        "/users",
+        `/users/${bench.user}`,
+        "/keys",
+        "/usage",
+        "/audit",
       ]
     ) {
       await t.step(`/console${path} has no faults`, async () => {
@@ -160,9 +202,28 @@ serviceTest(["chromium"], {
       () => isLive(browser, bench),
     );
     await t.step(
+      "a form shows the next runs while a schedule is written",
+      () => previews(browser, bench),
+    );
+    await t.step(
       "CONSOLE=false leaves no page",
       () => isOff(folder.path),
     );
+    for (
+      const path of ["/sign-in", "", "/tenants", "/tenants/acme", "/plans"]
+    ) {
+      await t.step(`the operator's /console${path} has no faults`, async () => {
+        const console = operatorConsole(service);
+        if (path === "") {
+          await signIn(browser, { console, key: OPERATOR_TOKEN });
+        }
+        await browser.go(console + path);
+        await browser.evaluate(
+          'document.querySelectorAll("details").forEach((one) => one.open = true)',
+        );
+        assertEquals(await pageFaults(browser), []);
+      });
+    }
     await t.step("times are in the reader's zone", () => times(browser, bench));
   },
 });
@@ -261,6 +322,19 @@ async function isLive(browser: Browser, bench: Bench): Promise<void> {
     intervalMs: 100,
   });
   assertEquals(await focus(), focused);
+}
+
+async function previews(browser: Browser, { console }: Bench): Promise<void> {
+  await browser.go(`${console}/tasks/new`);
+  await browser.evaluate('document.getElementById("cron").focus()');
+  await browser.type("0 8 * * *");
+  const rows = () =>
+    browser.evaluate('document.querySelectorAll("#preview tbody tr").length');
+  await waitUntil(async () => await rows() === 10, {
+    what: "the next runs are shown",
+    intervalMs: 100,
+  });
+  assertEquals(await focused(browser), "cron");
 }
 
 async function times(browser: Browser, bench: Bench): Promise<void> {

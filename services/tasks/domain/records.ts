@@ -114,7 +114,7 @@ export interface ApiKey {
 
 /** The time in which a person uses the console without signing in again. */
 export interface Session {
-  /** The tenant. */
+  /** The tenant; empty for a session of the operator. */
   readonly tenantId: string;
   /** `session:` and the SHA-256 of the cookie in hexadecimal. */
   readonly id: string;
@@ -122,9 +122,9 @@ export interface Session {
   readonly version: number;
   /** What the person signed in with, whose rights the session has. */
   readonly credential: {
-    /** An API key, or a user by the identity provider. */
-    readonly kind: "key" | "user";
-    /** The id of the key or user. */
+    /** An API key, a user by the identity provider, or the operator's token. */
+    readonly kind: "key" | "user" | "operator";
+    /** The id of the key or user; the begin of the digest of the token. */
     readonly id: string;
   };
   /** When it began. */

@@ -17,6 +17,7 @@ import { eventsRoute } from "./events/events_route.ts";
 import { keyRoutes } from "./keys/key_routes.ts";
 import { leaseRoutes } from "./leases/lease_routes.ts";
 import { instancesRoute } from "./service/instance_routes.ts";
+import { queuesRoute } from "./service/queue_routes.ts";
 import { planRoutes } from "./service/plan_routes.ts";
 import { serviceRoutes } from "./service/service_routes.ts";
 import { refusedRoutes } from "./tasks/refused_requests.ts";
@@ -68,6 +69,7 @@ export function allRoutes(
     signupRoute(parts, tokens),
     ...operatorRoutes(parts, onRemoved),
     instancesRoute(parts),
+    queuesRoute(parts),
     ...planRoutes(parts),
     ...serviceRoutes(parts, () => routes),
     ...console === undefined ? [] : consoleRoutes(console, () => routes),

@@ -86,6 +86,7 @@ const EXPECTED: readonly (readonly [HostKind | "any", string, string])[] = [
   ["accounts", "POST", "/"],
   ["accounts_admin", "GET", "/"],
   ["accounts_admin", "GET", "/v1/instances"],
+  ["accounts_admin", "GET", "/v1/queues"],
   ["accounts_admin", "GET", "/:x/refused-requests"],
   ["accounts_admin", "GET", "/:domain"],
   ["accounts_admin", "PUT", "/:domain"],
