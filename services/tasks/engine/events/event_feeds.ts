@@ -109,6 +109,7 @@ export class EventFeeds {
   readonly #beats: Periodic;
   readonly #renewals: Periodic;
   readonly #accessListeners = new Set<(tenantId: string) => void>();
+  readonly #followers = new Set<(tenantId: string) => void>();
   #isStopped = false;
 
   /** Opens none yet. */
@@ -200,6 +201,20 @@ export class EventFeeds {
     return () => void this.#accessListeners.delete(entry);
   }
 
+  /**
+   * Calls `listen`, which must not throw, with each tenant that may have more
+   * events. Of those of other instances it is told for a minute after
+   * {@linkcode EventFeeds.keepTelling}.
+   */
+  follow(listen: (tenantId: string) => void): void {
+    this.#followers.add(listen);
+  }
+
+  /** Asks other instances to tell of a tenant's events. */
+  keepTelling(tenantId: string): void {
+    this.#options.notices.tell({ kind: "listening", tenantId });
+  }
+
   /** Wakes the readers of a tenant whose transactions were committed. */
   commit: AroundCommit = async (transactions, apply) => {
     let results: readonly TransactionResult[] | undefined;
@@ -207,7 +222,10 @@ export class EventFeeds {
       results = await apply(transactions);
       return results;
     } finally {
-      if (this.#feeds.size > 0 || this.#wanted.size > 0) {
+      if (
+        this.#feeds.size > 0 || this.#wanted.size > 0 ||
+        this.#followers.size > 0
+      ) {
         for (const { writes } of transactions) {
           const [first] = writes;
           if (first === undefined) continue;
@@ -258,7 +276,7 @@ export class EventFeeds {
   }
 
   #begin(tenantId: string): OpenFeed {
-    const { store, clock, logger, notices } = this.#options;
+    const { store, clock, logger } = this.#options;
     this.#beats.start();
     this.#renewals.start();
     const feed = new EventFeed({
@@ -276,7 +294,7 @@ export class EventFeeds {
     const begun = feed.begin();
     const open: OpenFeed = { feed, begun, opening: 0, digests: new Map() };
     this.#feeds.set(tenantId, open);
-    notices.tell({ kind: "listening", tenantId });
+    this.keepTelling(tenantId);
     return open;
   }
 
@@ -305,7 +323,7 @@ export class EventFeeds {
   #beat(): void {
     for (const [tenantId, { feed }] of this.#feeds) {
       feed.beat();
-      this.#options.notices.tell({ kind: "listening", tenantId });
+      this.keepTelling(tenantId);
     }
   }
 
@@ -320,6 +338,7 @@ export class EventFeeds {
 
   #wake(tenantId: string): void {
     this.#feeds.get(tenantId)?.feed.wake();
+    for (const listen of this.#followers) listen(tenantId);
   }
 
   /** Doubts the access of readers after a record was written. */
