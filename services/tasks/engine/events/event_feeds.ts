@@ -86,6 +86,9 @@ interface OpenFeed {
   readonly digests: Map<string, EventDigest>;
 }
 
+/** Is told of a tenant that has more events, or other webhooks. */
+type EventFollower = (tenantId: string, what: "events" | "webhooks") => void;
+
 /** What happened to readers, for metrics. */
 export interface EventCounts {
   /** How many readers there are. */
@@ -109,7 +112,7 @@ export class EventFeeds {
   readonly #beats: Periodic;
   readonly #renewals: Periodic;
   readonly #accessListeners = new Set<(tenantId: string) => void>();
-  readonly #followers = new Set<(tenantId: string) => void>();
+  readonly #followers = new Set<EventFollower>();
   #isStopped = false;
 
   /** Opens none yet. */
@@ -203,10 +206,10 @@ export class EventFeeds {
 
   /**
    * Calls `listen`, which must not throw, with each tenant that may have more
-   * events. Of those of other instances it is told for a minute after
-   * {@linkcode EventFeeds.keepTelling}.
+   * events or whose webhooks have changed. Of events of other instances it is
+   * told for a minute after {@linkcode EventFeeds.keepTelling}.
    */
-  follow(listen: (tenantId: string) => void): void {
+  follow(listen: EventFollower): void {
     this.#followers.add(listen);
   }
 
@@ -338,10 +341,10 @@ export class EventFeeds {
 
   #wake(tenantId: string): void {
     this.#feeds.get(tenantId)?.feed.wake();
-    for (const listen of this.#followers) listen(tenantId);
+    for (const listen of this.#followers) listen(tenantId, "events");
   }
 
-  /** Doubts the access of readers after a record was written. */
+  /** Tells what follows from a record that was written, as for access. */
   #checkAccess(
     { recordKind, tenantId, id }: {
       readonly recordKind: RecordKind;
@@ -349,6 +352,9 @@ export class EventFeeds {
       readonly id: string;
     },
   ): void {
+    if (recordKind === "webhook") {
+      for (const listen of this.#followers) listen(tenantId, "webhooks");
+    }
     if (recordKind === "tenant") this.#doubt(id);
     if (recordKind === "key" || recordKind === "user") this.#doubt(tenantId);
   }

@@ -48,9 +48,10 @@ import {
 /** The most deliveries of a webhook that are under way. */
 export const MAX_OPEN_DELIVERIES = 1_000;
 
-/** The time between two looks at webhooks that wait for room. */
-const INTERVAL_MS = 1_000;
-/** The time between two looks at all tenants that someone listens to. */
+/**
+ * The time between two looks at all tenants that someone listens to, for events
+ * and ends of deliveries of which no notice came.
+ */
 const LOOK_MS = 15_000;
 /** The least time between two reads, so that each of them has more to tell. */
 const GATHER_MS = 25;
@@ -77,6 +78,12 @@ interface WebhookFeedOptions {
   readonly parts: EngineParts;
   /** Announces the deliveries. */
   readonly changes: Pick<TaskChanges, "onChange" | "announce">;
+  /**
+   * The most deliveries of a webhook that are under way.
+   *
+   * @default {1000}
+   */
+  readonly maxOpen?: number | undefined;
 }
 
 /** Events that were read for a webhook and had nothing to tell. */
@@ -106,13 +113,16 @@ export class WebhookFeed extends Maintainer {
     const { parts, changes } = options;
     super({
       parts,
-      intervalMs: INTERVAL_MS,
+      intervalMs: LOOK_MS,
       failure: "Cannot tell webhooks of events: the store failed",
       duty: "webhooks",
     });
     this.#options = options;
-    parts.events.follow((tenantId) => {
-      if (this.#tenants.has(tenantId)) this.#wake(tenantId);
+    parts.events.follow((tenantId, what) => {
+      if (!this.isMine) return;
+      if (what === "webhooks" || this.#tenants.has(tenantId)) {
+        this.#wake(tenantId);
+      }
     });
     changes.onChange(({ next, previous }) => {
       const { tenantId = "", workerId = "" } = next ?? previous ?? {};
@@ -137,18 +147,17 @@ export class WebhookFeed extends Maintainer {
       this.#lookedAtMs = nowMs;
       await this.#findTenants();
     }
-    for (const tenantId of this.#full) this.#woken.add(tenantId);
     while (this.#woken.size > 0 && !this.stopping.aborted) {
       await pause(GATHER_MS, { clock, signal: this.stopping });
       const tenants = [...this.#woken];
       this.#woken.clear();
-      this.#full.clear();
       for (const tenantId of tenants) {
         if (this.stopping.aborted) return;
         try {
           const outcome = await this.#look(tenantId);
           if (outcome === "more") this.#woken.add(tenantId);
           if (outcome === "full") this.#full.add(tenantId);
+          else this.#full.delete(tenantId);
         } catch (error) {
           logger.error("Cannot tell webhooks of events: the store failed", {
             tenant: tenantId,
@@ -209,10 +218,11 @@ export class WebhookFeed extends Maintainer {
 
   /** Makes the next deliveries of a webhook. */
   async #advance(webhook: Webhook): Promise<Outcome> {
-    const { parts: { store, clock } } = this.#options;
+    const { parts: { store, clock }, maxOpen = MAX_OPEN_DELIVERIES } =
+      this.#options;
     const { tenantId, id } = webhook;
     const open = await countOpen(store, webhook);
-    const room = MAX_OPEN_DELIVERIES - open;
+    const room = maxOpen - open;
     const { value: place, version } = await readPlace(store, webhook);
     // The webhook is being removed.
     if (place === undefined) return "even";
