@@ -29,7 +29,7 @@ export const MAX_FAILING_MS: number = 5 * 86_400_000;
  * For how long a webhook has to have failed before its next success has the
  * others tried at once, so that one that fails now and then is not overrun.
  */
-const LONG_FAILING_MS = 30_000;
+const LONG_FAILING_MS = 10_000;
 /** The most characters of an answer that are kept. */
 const MAX_ANSWER_CHARS = 4_096;
 /** How often a record is written that others write, too. */
