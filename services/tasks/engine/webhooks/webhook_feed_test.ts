@@ -7,11 +7,7 @@ import { createRing } from "../../secrets/testing/keys.ts";
 import { TENANT_ID } from "../testing/test_engine.ts";
 import { answered, openTestPush, type TestPush } from "../testing/test_push.ts";
 import { internalTenant } from "../workers.ts";
-import {
-  MAX_OPEN_DELIVERIES,
-  placeOfNow,
-  WebhookFeed,
-} from "./webhook_feed.ts";
+import { placeOfNow, WebhookFeed } from "./webhook_feed.ts";
 import { MAX_FAILING_MS } from "./webhook_call.ts";
 import {
   countOpen,

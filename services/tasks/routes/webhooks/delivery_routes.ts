@@ -202,6 +202,8 @@ export function deliveryRoutes(api: ApiParts): readonly AnyRoute[] {
       description: "One that has ended is sent again with the same " +
         "`webhook-id`, one that waits for its next try at once.",
       access: { kind: "member", role: "admin", scope: "webhooks:write" },
+      isIdempotent: true,
+      hasOutsideEffect: true,
       answers: { 200: { description: "The delivery", shape: DELIVERY } },
       problems: ["wrong_state"],
       handle: (call) => redeliver(call, api),
