@@ -191,7 +191,7 @@ async function tellsWebhooks(terminal: Terminal): Promise<void> {
     return said.out;
   };
   const made = await webhooks(
-    ...["create", "--url", receiver.url, "--type", "task.created"],
+    ...["create", "--call-url", receiver.url, "--type", "task.created"],
   );
   const [, id = "", secret = ""] = made.match(/^(whk_\S+)\n(whsec_\S+)/) ?? [];
   receiver.secrets.push(secret);
@@ -534,7 +534,7 @@ Deno.test("tercet tasks tells what is wrong before it asks a service", async () 
       [{}, ["tasks", "keys", "rotate"], 2, /the id is missing/],
       [{}, ["tasks", "keys", "lst"], 2, /there is no such command/],
       [{}, ["tasks", "calendars", "put", "x"], 2, /takes 2 arguments/],
-      [{}, ["tasks", "webhooks", "create"], 2, /--url is missing/],
+      [{}, ["tasks", "webhooks", "create"], 2, /--call-url is missing/],
       [{}, ["tasks", "webhooks", "test"], 2, /the id is missing/],
       [{}, ["tasks", "webhooks", "lst"], 2, /there is no such command/],
       [{}, ["tasks", "calendars", "x"], 2, /there is no such command/],

@@ -30,7 +30,7 @@ const SHOWN = 50;
 
 const FLAGS = {
   ...CONNECTION,
-  url: textOption({ help: "Where events are sent." }),
+  callUrl: textOption({ help: "Where events are sent." }),
   name: textOption({ help: "What the webhook is called." }),
   type: repeatedOption({
     help: "A type of events, such as task.failed or task.*.",
@@ -73,7 +73,7 @@ type WebhooksClient = TasksClient["webhooks"];
 
 /** The values of the command's options. */
 interface Values extends Pick<WebhookDeliveryFilter, "task" | "webhook"> {
-  readonly url?: string | undefined;
+  readonly callUrl?: string | undefined;
   readonly name?: string | undefined;
   readonly type: readonly string[];
   readonly worker?: string | undefined;
@@ -102,8 +102,8 @@ export async function runWebhooks(
     ? `Cannot ${verb} webhooks: ${
       needsId ? "the id is missing" : "it takes no id"
     }`
-    : verb === "create" && values.url === undefined
-    ? "Cannot create webhook: --url is missing"
+    : verb === "create" && values.callUrl === undefined
+    ? "Cannot create webhook: --call-url is missing"
     : undefined;
   if (fault !== undefined) {
     return wrongArguments(fault, { io, command: COMMAND }).exitCode;
@@ -134,7 +134,7 @@ async function run(
     case "deliveries":
       return await listDeliveries(webhooks, { io, values });
     case "create": {
-      const url = values.url ?? "";
+      const url = values.callUrl ?? "";
       const made = await webhooks.create({ ...toChanges(values), url });
       return say(made, `${made.id}\n${shownSecret(made)}`);
     }
@@ -168,7 +168,7 @@ async function run(
 }
 
 function toChanges(
-  { url, name, type, worker, job, group }: Values,
+  { callUrl: url, name, type, worker, job, group }: Values,
 ): Omit<WebhookChanges, "url" | "enabled" | "name" | "types"> & {
   readonly url?: string | undefined;
   readonly name?: string | undefined;
