@@ -63,11 +63,17 @@ export {
   WorkersClient,
 } from "./tasks/workers_client.ts";
 export {
+  type EventVerdict,
   type TaskCall,
+  verifyEvent,
   verifyWebhook,
   type VerifyWebhookOptions,
   type WebhookVerdict,
 } from "./tasks/webhook.ts";
+export {
+  type DeliveryFilter,
+  WebhooksClient,
+} from "./tasks/webhooks_client.ts";
 export {
   type LeasedTask,
   type TaskAttemptContext,

@@ -54,6 +54,7 @@ import type {
   TaskFilter,
 } from "./task_queries.ts";
 import { checkTimes, timeText } from "./times.ts";
+import { WebhooksClient } from "./webhooks_client.ts";
 import { WorkersClient } from "./workers_client.ts";
 
 /** What becomes different about a task; the rest stays. */
@@ -158,6 +159,8 @@ export class TasksClient<Jobs extends JobTypes<Jobs> = AnyJobs> {
   readonly keys: KeysClient;
   /** Manages calendars that schedules leave out. */
   readonly calendars: CalendarsClient;
+  /** Manages webhooks, which events are sent to. */
+  readonly webhooks: WebhooksClient;
 
   /**
    * Creates a client of the tenant at `url`.
@@ -169,6 +172,7 @@ export class TasksClient<Jobs extends JobTypes<Jobs> = AnyJobs> {
     this.workers = new WorkersClient(this.#calls);
     this.keys = new KeysClient(this.#calls);
     this.calendars = new CalendarsClient(this.#calls);
+    this.webhooks = new WebhooksClient(this.#calls);
   }
 
   /**

@@ -36,6 +36,7 @@ import { Sessions } from "./engine/sessions.ts";
 import { SecretsWorker } from "./engine/secrets_worker.ts";
 import { TenantEraser } from "./engine/tenant_removal.ts";
 import { Vault } from "./engine/vault.ts";
+import { WebhookFeed } from "./engine/webhooks/webhook_feed.ts";
 import { Cursors } from "./http/page.ts";
 import { createHandler } from "./http/handler.ts";
 import { IdempotentAnswers } from "./http/idempotency.ts";
@@ -154,6 +155,7 @@ export async function addParts(
     masterKeyWatch,
     new AuditTrimmer(parts),
     new EventWatch({ parts, liveness: engine.liveness, usage: engine.usage }),
+    new WebhookFeed({ parts, changes: engine.changes }),
   ];
   const turns = new FairTurns();
   const targets = {

@@ -40,9 +40,9 @@ const FADE_MS = 60_000;
 /** A count that has fallen below this is dropped. */
 const LEAST = 0.05;
 /** Refusals between two fadings that are all counted, and as many samples. */
-const ALL_COUNTED = 300;
+const ALL_COUNTED = 200;
 /** The same for calls whose keys are copied, as the store answers later. */
-const ALL_COPIED = 500;
+const ALL_COPIED = 300;
 /** Least mean gap of the samples. */
 const LEAST_GAP = 4;
 

@@ -302,6 +302,27 @@ Deno.test("pages of ten thousand busy rules are small", async () => {
   assertStringIncludes(textOf(await page.read("")), "123,450,000 hits");
 });
 
+Deno.test("a single domain of many rules is shown a level at a time", async () => {
+  const groups = Array.from(
+    { length: 60 },
+    (_, group) =>
+      `  - key: group${group}\n    descriptors:\n` +
+      Array.from(
+        { length: 10 },
+        (_, rule) =>
+          `      - {key: path${rule}, rate_limit: {unit: day, requests_per_unit: 1}}\n`,
+      )
+        .join(""),
+  ).join("");
+  const yaml = `domain: d\ndescriptors:\n${groups}`;
+  const page = new TestConsole(new ActivityBench(yaml));
+  const text = textOf(await page.read("?order=file"));
+  assertMatch(text, /All rules \/ d .*group0 10 rules .*group49 10 rules/);
+  assertMatch(text, /1 to 50 of 60 Next page/);
+  const last = await page.read("?at=d&order=file&from=50");
+  assertMatch(textOf(last), /group59 10 rules .*51 to 60 of 60/);
+});
+
 Deno.test("the tree of rules leads to each of them", async () => {
   const page = await openBusyConsole(480);
   const seen = new Set<string>();

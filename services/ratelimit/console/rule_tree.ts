@@ -50,7 +50,7 @@ export type RuleOrder = typeof ORDERS[number];
 /** Branches of a page. */
 export const PAGE_BRANCHES = 50;
 /** Rules of a page, as far as they are below its branches. */
-const PAGE_RULES = 250;
+export const PAGE_RULES = 250;
 
 /**
  * Returns the branches below a branch, with what is below them as long as the

@@ -55,18 +55,16 @@ export function RuleTree(
               isOpen={isOpen || rows.length === 1}
             />
           ))}
-          {branch.parent !== undefined || report.others.hour.hits === 0
-            ? null
-            : (
-              <li>
-                <Line recent={report.others}>
-                  <span class="dim">
-                    limits of requests, rules that are gone, and what
-                    STATS_MAX_NAMES has no room for
-                  </span>
-                </Line>
-              </li>
-            )}
+          {hasSiblings(branch) || report.others.hour.hits === 0 ? null : (
+            <li>
+              <Line recent={report.others}>
+                <span class="dim">
+                  limits of requests, rules that are gone, and what
+                  STATS_MAX_NAMES has no room for
+                </span>
+              </Line>
+            </li>
+          )}
         </ul>
       </div>
       {total <= PAGE_BRANCHES
@@ -89,6 +87,12 @@ export function RuleTree(
         )}
     </>
   );
+}
+
+/** Whether a page of a branch lacks some of the rules. */
+function hasSiblings({ parent }: RuleBranch): boolean {
+  return parent !== undefined &&
+    (parent.children.size > 1 || hasSiblings(parent));
 }
 
 /** The way from all rules to a branch. */

@@ -19,7 +19,12 @@ import {
 } from "./page.ts";
 import { rulePage } from "./rule_page.tsx";
 import { RuleTable } from "./rule_parts.tsx";
-import { ORDERS, type RuleOrder, searchRules } from "./rule_tree.ts";
+import {
+  ORDERS,
+  PAGE_RULES,
+  type RuleOrder,
+  searchRules,
+} from "./rule_tree.ts";
 import { RuleTree } from "./rule_tree_part.tsx";
 
 /** Most rules that a search shows. */
@@ -195,8 +200,15 @@ function Rules(
 ): VNode {
   const text = query.get("q") ?? "";
   if (text === "") {
-    const at = query.getAll("at");
-    const branch = report.index.findBranch(at);
+    const { root } = report.index;
+    const [only, ...more] = root.children.values();
+    // A single domain that has no room below all rules is shown by itself.
+    const isOnly = more.length === 0 && root.ruleCount > PAGE_RULES;
+    const branch = query.has("at")
+      ? report.index.findBranch(query.getAll("at"))
+      : isOnly
+      ? only
+      : root;
     if (branch === undefined) return <Empty>No rules are there now.</Empty>;
     const from = Number(/^\d{1,6}$/.exec(query.get("from") ?? "")?.[0] ?? 0);
     return (

@@ -153,6 +153,7 @@ function isInUse(region) {
 
 function goLive() {
   if (document.querySelector("[data-live]") === null) return;
+  let source;
   let timer;
   let waitMs = LIVE_MS;
   let changedMs = 0;
@@ -164,8 +165,7 @@ function goLive() {
       if (source?.readyState !== EventSource.OPEN) soon(POLL_MS);
     }, ms);
   const { events } = document.documentElement.dataset;
-  const source = events && new EventSource(events);
-  source?.addEventListener("change", () => {
+  const onChange = () => {
     const nowMs = performance.now();
     waitMs = nowMs - changedMs > MOST_MS
       ? LIVE_MS
@@ -174,12 +174,24 @@ function goLive() {
       : waitMs;
     changedMs = nowMs;
     soon(waitMs);
-  });
+  };
+  // A hidden page holds no connection: browsers have six for a host.
+  const listen = () => {
+    source?.close();
+    source = undefined;
+    if (!events || document.hidden) return;
+    source = new EventSource(events);
+    for (const type of ["digest", "reset"]) {
+      source.addEventListener(type, onChange);
+    }
+  };
   document.addEventListener("visibilitychange", () => {
+    listen();
     clearTimeout(timer);
     timer = undefined;
     soon(0);
   });
+  listen();
   soon(POLL_MS);
 }
 

@@ -190,6 +190,7 @@ export async function show(
     links,
     csrf: csrf === "" ? undefined : csrf,
     theme: readTheme(readCookie(call.header("cookie"), THEME_COOKIE)),
+    events: csrf === "" ? undefined : `${base}/events`,
     refreshSeconds: content.refreshSeconds,
     goTo: content.goTo,
     content: (

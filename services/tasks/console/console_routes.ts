@@ -79,7 +79,25 @@ export function consoleRoutes(
         async (call) => (await provider()).finishLogin(call, { ...parts, api }),
       ),
     ]),
+    pageRoute(
+      "tenant",
+      { method: "GET", path: "/events" },
+      (call) => answerEvents(call, api),
+    ),
   ];
+}
+
+/**
+ * Tells pages that something has changed, at most once a second; what it is,
+ * they ask by themselves.
+ */
+function answerEvents(call: PageRequest, api: InnerApi): Promise<Answer> {
+  return call.caller === undefined
+    ? Promise.resolve(problem("missing_credentials"))
+    : api.answer(call, {
+      path: "/v1/events",
+      query: new URLSearchParams({ every: "PT1S" }),
+    });
 }
 
 /** The hosts that have a console: those of tenants, and the operator's. */

@@ -118,6 +118,16 @@ Deno.test("a session ends with its key, at sign-out, and after the plan's time",
   await api.close();
 });
 
+Deno.test("events are told to sessions alone", async () => {
+  const browser = await openTestConsole();
+  assertEquals((await browser.read("/events")).status, 401);
+  await browser.signIn(
+    await browser.api.addKey({ role: undefined, scopes: ["workers:read"] }),
+  );
+  assertEquals((await browser.read("/events")).status, 403);
+  await browser.api.close();
+});
+
 Deno.test("a session may be used from the networks of its key alone", async () => {
   const browser = await openTestConsole();
   const { api } = browser;

@@ -38,7 +38,7 @@ export function Activity(
   return (
     <section aria-labelledby="activity">
       <h2 id="activity">Last 24 hours</h2>
-      <div class="grid">
+      <div class="grid thirds">
         <figure>
           <figcaption>{`Completed: ${sumOf(completed)}`}</figcaption>
           <Bars label="Completed tasks in 5 minutes" values={completed} />
@@ -51,8 +51,8 @@ export function Activity(
           <figcaption>
             {isIdle
               ? "Lag: nothing was started"
-              : `Lag: at most ${formatLength(Math.max(...lags))} on average ` +
-                "of 5 minutes"}
+              : `Lag: at most ${formatLength(Math.max(...lags))}, averaged ` +
+                "over 5 minutes"}
           </figcaption>
           <Sparkline
             label="Average lag in 5 minutes"

@@ -125,8 +125,8 @@ function Silence(
             <Time at={queue.last_seen_at} nowMs={nowMs} />
           </>
         )}
-      {`; ${late.toLocaleString("en")}${isExact ? "" : "+"} wait, the oldest `}
-      {"since "}
+      {`; ${late.toLocaleString("en")}${isExact ? "" : "+"} late, the oldest `}
+      {"due "}
       <Time at={queue.late_since} nowMs={nowMs} />.
     </li>
   );

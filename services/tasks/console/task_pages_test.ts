@@ -258,6 +258,12 @@ Deno.test("the overview counts tasks by status and names those that failed", asy
   const text = html.replaceAll(/<[^>]*>/g, " ").replaceAll(/\s+/g, " ");
   assertStringIncludes(text, "1 waiting");
   assertStringIncludes(text, "1 failed");
+  assertStringIncludes(text, "Nothing needs attention");
+  browser.api.clock.advance(120_000);
+  const later = await browser.read("");
+  const words = later.html.replaceAll(/<[^>]*>/g, " ").replaceAll(/\s+/g, " ");
+  assertStringIncludes(words, "mailer last asked for tasks");
+  assertStringIncludes(words, "1 late, the oldest due");
   await browser.api.close();
 });
 

@@ -8,7 +8,12 @@
 import type { HistoryType } from "./history.ts";
 
 /** What an event is about; who may read that may see the event. */
-export type EventSubject = "tasks" | "workers" | "account" | "audit";
+export type EventSubject =
+  | "tasks"
+  | "workers"
+  | "account"
+  | "audit"
+  | "webhooks";
 
 /** All types, with what they are about and what they mean. */
 const TYPES = {
@@ -47,6 +52,9 @@ const TYPES = {
   "secret.changed": ["audit", "A secret of a worker was set or removed"],
   "user.changed": ["audit", "A user was added, changed or removed"],
   "key.changed": ["audit", "A key or credential was made or ended"],
+  "webhook.changed": ["webhooks", "A webhook was created, changed or removed"],
+  "webhook.disabled": ["webhooks", "A webhook is told nothing any more"],
+  "webhook.missed": ["webhooks", "Events were gone before a webhook got them"],
 } as const satisfies Readonly<
   Record<string, readonly [EventSubject, string]>
 >;
@@ -121,6 +129,7 @@ const OF_ACTIONS: ReadonlyMap<string, EventType> = new Map([
   ["secret", "secret.changed"],
   ["signing", "secret.changed"],
   ["user", "user.changed"],
+  ["webhook", "webhook.changed"],
 ]);
 
 /** The event that an action of an audit log is, if it is one. */

@@ -391,6 +391,46 @@ export interface SigningSecret {
   readonly expiresAtMs?: number | undefined;
 }
 
+/** What has a key to sign the calls to a receiver. */
+export type Signer = Pick<
+  WorkerDefinition,
+  "tenantId" | "id" | "signing" | "asymmetric"
+>;
+
+/** An address that is told a tenant's events. */
+export interface Webhook {
+  /** The tenant. */
+  readonly tenantId: string;
+  /** `whk_` and 26 characters. */
+  readonly id: string;
+  /** 1 at first, one more with each change. */
+  readonly version: number;
+  /** Its name for people. */
+  readonly name: string;
+  /** The URL that is called. */
+  readonly url: string;
+  /** The types that are told, and patterns such as `task.*`. */
+  readonly types: readonly string[];
+  /** Only events of this worker and its tasks, by its id; of all when absent. */
+  readonly workerId?: string | undefined;
+  /** Only events of tasks of this job; of all when absent. */
+  readonly job?: string | undefined;
+  /** Only events of tasks of this group; of all when absent. */
+  readonly group?: string | undefined;
+  /** Whether events are told. */
+  readonly isEnabled: boolean;
+  /** Why the service has disabled it: it answered 410, or failed for days. */
+  readonly disabledReason?: "gone" | "failing" | undefined;
+  /** Since when it is disabled. */
+  readonly disabledAtMs?: number | undefined;
+  /** Sealed signing secrets, the current one first. */
+  readonly signing: readonly SigningSecret[];
+  /** When it was made. */
+  readonly createdAtMs: number;
+  /** The last change. */
+  readonly updatedAtMs: number;
+}
+
 /** How many tasks of a worker are running. */
 export interface RunningCounts {
   /** All running tasks of the worker. */

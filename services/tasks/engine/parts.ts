@@ -43,6 +43,7 @@ export const DUTIES = [
   "sweep",
   "audit",
   "watch",
+  "webhooks",
 ] as const;
 
 /** The name of a duty. */

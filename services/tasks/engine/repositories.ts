@@ -9,6 +9,7 @@ import type {
   Session,
   Tenant,
   User,
+  Webhook,
   WorkerCredential,
   WorkerDefinition,
 } from "../domain/records.ts";
@@ -144,6 +145,8 @@ export interface Repositories {
   readonly dataKeys: RecordRepository<DataKeyRecord>;
   /** Calendars, by their names. */
   readonly calendars: RecordRepository<Calendar>;
+  /** Webhooks. */
+  readonly webhooks: RecordRepository<Webhook>;
   /** The files of calendars, which are read past the cache. */
   readonly calendarFiles: RecordRepository<CalendarFile>;
 }
@@ -215,6 +218,10 @@ export function openRepositories(
     }),
     calendars: new RecordRepository<Calendar>(parts, {
       kind: "calendar",
+      getTenantId,
+    }),
+    webhooks: new RecordRepository<Webhook>(parts, {
+      kind: "webhook",
       getTenantId,
     }),
     calendarFiles: new RecordRepository<CalendarFile>(parts, {

@@ -112,6 +112,7 @@ const KINDS: readonly RecordKind[] = [
   "operation",
   "calendar",
   "calendar_file",
+  "webhook",
   "user",
   "service",
 ];

@@ -5,8 +5,7 @@
  * @module
  */
 
-import type { AnswerHeaders } from "./answer.ts";
-import { renderAnswer } from "./answer.ts";
+import { type Answer, type AnswerHeaders, renderAnswer } from "./answer.ts";
 import { deny } from "./admission.ts";
 import type { CallContext } from "./call.ts";
 import {
@@ -64,6 +63,28 @@ export class InnerApi {
    * @throws {Error} what the handler throws, such as failures of the store
    */
   async ask(call: CallContext, question: ApiQuestion): Promise<ApiAnswer> {
+    const rendered = renderAnswer(await this.answer(call, question), {
+      requestId: call.requestId,
+      scheme: "https",
+      host: "",
+    });
+    const text = typeof rendered.body === "string" && rendered.body !== ""
+      ? rendered.body
+      : undefined;
+    return {
+      status: rendered.status,
+      body: text === undefined ? undefined : JSON.parse(text),
+      headers: rendered.headers,
+    };
+  }
+
+  /**
+   * Asks as {@linkcode InnerApi.ask} does and gives the answer as it is, such
+   * as a stream.
+   *
+   * @throws {Error} what the handler throws, such as failures of the store
+   */
+  async answer(call: CallContext, question: ApiQuestion): Promise<Answer> {
     const { path, method = "GET", query, body, headers = {} } = question;
     const { host = "tenant" } = question;
     const fullPath = `${BASE_PATHS[host] ?? ""}${path}`;
@@ -80,22 +101,9 @@ export class InnerApi {
       extraWrites: () => [],
       answerPlace: undefined,
     };
-    const answer = "route" in found && found.refusal === undefined
+    return "route" in found && found.refusal === undefined
       ? await found.route.answer(context, body)
       : found.refusal ?? noRoute(fullPath, host);
-    const rendered = renderAnswer(answer, {
-      requestId: call.requestId,
-      scheme: "https",
-      host: "",
-    });
-    const text = typeof rendered.body === "string" && rendered.body !== ""
-      ? rendered.body
-      : undefined;
-    return {
-      status: rendered.status,
-      body: text === undefined ? undefined : JSON.parse(text),
-      headers: rendered.headers,
-    };
   }
 }
 

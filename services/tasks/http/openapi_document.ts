@@ -56,6 +56,7 @@ export const HEADER_PARAMETERS = {
 export const PATH_PARAMETERS: Readonly<Record<string, string>> = {
   "": "The tenant's domain",
   calendars: "What `repeat.calendars` calls it",
+  deliveries: "The delivery's id (`dlv_…`)",
   keys: "The key's id (`dk_…`)",
   leases: "The lease's id (`lse_…`)",
   operations: "The operation's id (`opr_…`)",
@@ -63,6 +64,7 @@ export const PATH_PARAMETERS: Readonly<Record<string, string>> = {
   secrets: "The name of a value, or the id of a credential (`wk_…`)",
   tasks: "The task's id (`tsk_…`)",
   users: "The user's id (`usr_…`)",
+  webhooks: "The webhook's id (`whk_…`)",
   workers: "The worker's id (`wrk_…`) or name",
 };
 

@@ -23,6 +23,8 @@ import { serviceRoutes } from "./service/service_routes.ts";
 import { refusedRoutes } from "./tasks/refused_requests.ts";
 import { taskRoutes } from "./tasks/task_routes.ts";
 import { userRoutes } from "./users/user_routes.ts";
+import { deliveryRoutes } from "./webhooks/delivery_routes.ts";
+import { webhookRoutes } from "./webhooks/webhook_routes.ts";
 import { workerRoutes } from "./workers/worker_routes.ts";
 
 /** Options of {@linkcode allRoutes}. */
@@ -66,6 +68,8 @@ export function allRoutes(
     usageRoute(parts),
     auditRoute(parts),
     eventsRoute(parts),
+    ...webhookRoutes(parts),
+    ...deliveryRoutes(parts),
     signupRoute(parts, tokens),
     ...operatorRoutes(parts, onRemoved),
     instancesRoute(parts),
