@@ -53,7 +53,7 @@ const TYPES = {
   "user.changed": ["audit", "A user was added, changed or removed"],
   "key.changed": ["audit", "A key or credential was made or ended"],
   "webhook.changed": ["webhooks", "A webhook was created, changed or removed"],
-  "webhook.disabled": ["webhooks", "A webhook is told nothing any more"],
+  "webhook.disabled": ["webhooks", "A webhook is no longer told anything"],
   "webhook.missed": ["webhooks", "Events were gone before a webhook got them"],
 } as const satisfies Readonly<
   Record<string, readonly [EventSubject, string]>

@@ -97,7 +97,7 @@ export async function sendWebhook(
   return { outcome, signatures: keys.length };
 }
 
-/** Why the receiver's answer is a failure; undefined when it is none. */
+/** Why the receiver's answer is a failure; undefined when it is a success. */
 export function failureOf(
   outcome: PushOutcome,
 ):
