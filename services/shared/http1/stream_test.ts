@@ -81,10 +81,12 @@ Deno.test("Http1Server cancels a stream when the client goes away", async () => 
 });
 
 Deno.test("Http1Server sends no stream where it cannot, and cancels it", async () => {
-  for (const [ask, headers] of [
-    ["HEAD / HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n", {}],
-    [ASK, { "content-length": "3" }],
-  ] as const) {
+  for (
+    const [ask, headers] of [
+      ["HEAD / HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n", {}],
+      [ASK, { "content-length": "3" }],
+    ] as const
+  ) {
     const stream = new FedStream();
     stream.put("one");
     const handler = streaming(stream, headers);

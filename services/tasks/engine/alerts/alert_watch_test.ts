@@ -193,8 +193,11 @@ Deno.test("alerts send the header that their receiver is authorized by", async (
   });
   const when = { count: "created", over: 0, withinMs: MINUTE_MS } as const;
   const send = {
-    ...{ url: "https://mail.example/send", template: "email" },
-    ...{ from: "a@example.com", to: "b@example.com", authorization },
+    url: "https://mail.example/send",
+    template: "email",
+    from: "a@example.com",
+    to: "b@example.com",
+    authorization,
   } as const;
   await world.alert({ id, when, send });
   await world.task(await world.worker());
@@ -220,8 +223,12 @@ Deno.test("alertBody() writes each template as its receivers take it", () => {
     updatedAtMs: 0,
   };
   const facts = {
-    ...{ news: "raised", id: "evt_1", counted: 14, atMs: 0 },
-    ...{ tenant: "acme", worker: "mailer" },
+    news: "raised",
+    id: "evt_1",
+    counted: 14,
+    atMs: 0,
+    tenant: "acme",
+    worker: "mailer",
   } as const;
   const told = "more than 10 attempts failed within an hour " +
     "(14; acme, worker mailer, job mail)";
