@@ -46,7 +46,7 @@ export interface EventsOptions extends CallOptions {
   readonly after?: string | undefined;
 }
 
-/** An event of a tenant. */
+/** Something that happened in a tenant, as the service tells it. */
 export interface TenantEvent {
   /**
    * What happened, such as `task.completed`. `reset`: events before this one are

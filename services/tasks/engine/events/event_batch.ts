@@ -42,11 +42,19 @@ export function passes(
 }
 
 /** What a batch has for the readers of one filter. */
-export interface Passed {
+class Passed {
   /** The events. */
   readonly events: readonly TenantEvent[];
-  /** All of them as they are sent; empty without any. */
-  readonly bytes: Uint8Array;
+  #bytes: Uint8Array | undefined;
+
+  constructor(events: readonly TenantEvent[]) {
+    this.events = events;
+  }
+
+  /** All of them as they are sent; made when first asked for. */
+  get bytes(): Uint8Array {
+    return this.#bytes ??= encoder.encode(this.events.map(eventFrame).join(""));
+  }
 }
 
 const encoder = new TextEncoder();
@@ -68,9 +76,9 @@ export class EventBatch {
   of(filter: EventFilter): Passed {
     const known = this.#passed.get(filter.key);
     if (known !== undefined) return known;
-    const events = this.#events.filter((event) => passes(filter, event));
-    const bytes = encoder.encode(events.map(eventFrame).join(""));
-    const passed = { events, bytes };
+    const passed = new Passed(
+      this.#events.filter((event) => passes(filter, event)),
+    );
     this.#passed.set(filter.key, passed);
     return passed;
   }

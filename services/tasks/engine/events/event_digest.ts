@@ -28,7 +28,11 @@ type Send = (bytes: Uint8Array) => void;
 
 /** Counts events for readers. */
 export class EventDigest {
-  readonly #options: EventDigestOptions;
+  /** Which events are counted. */
+  readonly filter: EventFilter;
+  /** The least milliseconds between two digests. */
+  readonly everyMs: number;
+  readonly #clock: Clock;
   readonly #readers = new Set<Send>();
   #counts = new Map<string, number>();
   #last: EventBatch | undefined;
@@ -36,22 +40,24 @@ export class EventDigest {
   #toldMs = -Infinity;
 
   /** Counts nothing yet. */
-  constructor(options: EventDigestOptions) {
-    this.#options = options;
+  constructor({ filter, everyMs, clock }: EventDigestOptions) {
+    this.filter = filter;
+    this.everyMs = everyMs;
+    this.#clock = clock;
   }
 
-  /**
-   * Sends the digests to one more reader.
-   *
-   * @returns a function that ends that, and tells whether others are left
-   */
-  add(send: Send): () => boolean {
+  /** Whether it has no reader. */
+  get isUnread(): boolean {
+    return this.#readers.size === 0;
+  }
+
+  /** Sends the digests to one more reader; returns a function that ends that. */
+  add(send: Send): () => void {
     const entry: Send = (bytes) => send(bytes);
     this.#readers.add(entry);
     return () => {
       this.#readers.delete(entry);
-      if (this.#readers.size === 0) this.#timer?.cancel();
-      return this.#readers.size > 0;
+      if (this.isUnread) this.#timer?.cancel();
     };
   }
 
@@ -59,22 +65,21 @@ export class EventDigest {
   take(batch: EventBatch): void {
     if (batch === this.#last) return;
     this.#last = batch;
-    const { filter, everyMs, clock } = this.#options;
-    const { events } = batch.of(filter);
+    const { events } = batch.of(this.filter);
     if (events.length === 0) return;
     for (const { type } of events) {
       this.#counts.set(type, (this.#counts.get(type) ?? 0) + 1);
     }
     if (this.#timer !== undefined) return;
-    const waitMs = this.#toldMs + everyMs - clock.nowMs();
+    const waitMs = this.#toldMs + this.everyMs - this.#clock.nowMs();
     // After a step of the clock it is longer than it may be.
-    if (waitMs <= 0 || waitMs > everyMs) return this.#tell();
-    this.#timer = clock.setTimer(() => this.#tell(), waitMs);
+    if (waitMs <= 0 || waitMs > this.everyMs) return this.#tell();
+    this.#timer = this.#clock.setTimer(() => this.#tell(), waitMs);
   }
 
   #tell(): void {
     this.#timer = undefined;
-    this.#toldMs = this.#options.clock.nowMs();
+    this.#toldMs = this.#clock.nowMs();
     const id = this.#last?.end ?? "";
     const data = JSON.stringify({
       type: "digest",

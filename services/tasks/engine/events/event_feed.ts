@@ -14,7 +14,7 @@ import { EventViewer } from "./tenant_event.ts";
 /** How many events are read at once. */
 const PAGE = 500;
 /** The least time between two reads, so that each of them has more to tell. */
-const GATHER_MS = 10;
+const GATHER_MS = 20;
 /** The time between two looks, for events of which no notice comes. */
 const LOOK_MS = 1_000;
 /** The first pause while events are held back, and the longest. */

@@ -171,14 +171,11 @@ export class EventFeeds {
     const digest = everyMs === undefined
       ? undefined
       : this.#digest(open, { filter, everyMs });
-    let leave: (() => boolean) | undefined;
     const reader: EventReader = new EventReader({
       filter,
       digest,
       onEnd: (ended) => {
-        if (leave?.() === false) {
-          open.digests.delete(`${everyMs} ${filter.key}`);
-        }
+        if (digest?.isUnread) open.digests.delete(digestKey(digest));
         this.counts.readers--;
         feed.remove(ended);
         this.#endUnread(tenantId, open);
@@ -186,7 +183,6 @@ export class EventFeeds {
       onCut: () => this.counts.cut++,
       onFree: () => feed.wake(),
     });
-    leave = digest?.add((bytes) => reader.takeBytes(bytes));
     feed.add(reader, after);
     if (this.#isStopped) reader.end();
     return { kind: "ok", reader };
@@ -262,7 +258,7 @@ export class EventFeeds {
       readonly everyMs: number;
     },
   ): EventDigest {
-    const key = `${everyMs} ${filter.key}`;
+    const key = digestKey({ filter, everyMs });
     const { clock } = this.#options;
     const digest = digests.get(key) ??
       new EventDigest({ filter, everyMs, clock });
@@ -362,4 +358,10 @@ export class EventFeeds {
   #doubt(tenantId: string): void {
     for (const listen of [...this.#accessListeners]) listen(tenantId);
   }
+}
+
+function digestKey(
+  { filter, everyMs }: Pick<EventDigest, "filter" | "everyMs">,
+): string {
+  return `${everyMs} ${filter.key}`;
 }

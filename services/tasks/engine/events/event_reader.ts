@@ -44,11 +44,13 @@ export class EventReader implements ByteStream {
   #waitingBytes = 0;
   #wake: (() => void) | undefined;
   #onEnded: (() => void) | undefined;
+  readonly #leaveDigest: (() => void) | undefined;
   #isEnded = false;
 
   /** A reader that gets nothing yet. */
   constructor(options: EventReaderOptions) {
     this.#options = options;
+    this.#leaveDigest = options.digest?.add((bytes) => this.#put(bytes));
   }
 
   /** Whether it has ended. */
@@ -99,6 +101,7 @@ export class EventReader implements ByteStream {
     if (this.#isEnded) return;
     this.#isEnded = true;
     this.#wake?.();
+    this.#leaveDigest?.();
     this.#options.onEnd(this);
     this.#onEnded?.();
   }
