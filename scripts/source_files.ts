@@ -18,7 +18,7 @@ export async function sourceFiles(): Promise<readonly string[]> {
     for await (const entry of Deno.readDir(new URL(folder, ROOT))) {
       const path = folder + entry.name;
       if (entry.isDirectory) folders.push(`${path}/`);
-      else if (path.endsWith(".ts") && !isTestCode(path)) paths.push(path);
+      else if (/\.tsx?$/.test(path) && !isTestCode(path)) paths.push(path);
     }
   }
   return paths.sort();

@@ -38,6 +38,15 @@ descriptors:
   - key: remote_address
     rate_limit: {unit: hour, requests_per_unit: 1}
 `;
+/** Nothing passes. */
+const REFUSING_RULES = `domain: bench
+descriptors:
+  - key: remote_address
+    rate_limit: {unit: hour, requests_per_unit: 0}
+  - key: path
+    descriptors:
+      - {key: method, rate_limit: {unit: hour, requests_per_unit: 0}}
+`;
 const JSON_BODY = JSON.stringify({
   domain: "bench",
   descriptors: [
@@ -100,6 +109,7 @@ too).`,
       kvstore: measureKvstore,
       json: measureJson,
       "over-limit": measureOverLimit,
+      "top-keys": measureTopKeys,
       single: measureSingle,
       "open-loop": measureOpenLoop,
       honest: measureHonest,
@@ -187,6 +197,29 @@ async function measureOverLimit(run: BenchRun): Promise<void> {
     "Redis, over the limit by the local cache, 8×32",
     () => calls(run, service, [8, 32]),
   ]]);
+}
+
+/** Every call is over both of its limits, the worst case for the search. */
+async function measureTopKeys(run: BenchRun): Promise<void> {
+  const store = await startStore(run);
+  for (const [name, env] of [["memory", {}], ["Redis", store]] as const) {
+    if (env === undefined) continue;
+    const [on, off] = [
+      await startService(run, { env, rules: REFUSING_RULES }),
+      await startService(run, {
+        env: { ...env, TOP_KEYS: "false" },
+        rules: REFUSING_RULES,
+      }),
+    ];
+    for (const values of [1, MANY_VALUES]) {
+      const load = `${name}, all over limit, ${values} values`;
+      const [found, none] = await reportCosts(run, [
+        [`${load}, top keys`, () => frames(run, on, { values })],
+        [`${load}, no top keys`, () => frames(run, off, { values })],
+      ]);
+      run.compare(`top keys to none, ${load}`, [found, none], { atMost: 1.03 });
+    }
+  }
 }
 
 async function measureTls(run: BenchRun): Promise<void> {

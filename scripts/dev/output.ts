@@ -44,7 +44,7 @@ export function wantsColours(
  * @returns The last line that was not empty.
  */
 export async function writeLines(
-  stream: ReadableStream<Uint8Array>,
+  stream: ReadableStream<Uint8Array<ArrayBuffer>>,
   write: (line: string) => void,
 ): Promise<string> {
   let rest = "";

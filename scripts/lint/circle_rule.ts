@@ -66,7 +66,7 @@ export function importedFiles(path: string, text: string): readonly string[] {
 
 /** Reads which files a file of the project imports. */
 export function readImports(path: string): readonly string[] {
-  if (!path.endsWith(".ts")) return [];
+  if (!/\.tsx?$/.test(path)) return [];
   try {
     const file = new URL(`../../${path}`, import.meta.url);
     return importedFiles(path, Deno.readTextFileSync(file));

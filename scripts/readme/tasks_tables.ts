@@ -116,6 +116,8 @@ function whoMay(access: AnyRoute["access"]): string {
   switch (access.kind) {
     case "public":
       return "everyone";
+    case "session":
+      return "who has signed in to the console";
     case "member":
       return `${access.role}, or scope \`${access.scope}\``;
     case "worker":

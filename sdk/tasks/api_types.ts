@@ -681,6 +681,8 @@ export interface BulkAction {
     readonly metadata?: Readonly<Record<string, string>> | undefined;
     /** Whether they may be taken by a worker now. */
     readonly due?: boolean | undefined;
+    /** Whether they have a schedule. */
+    readonly repeats?: boolean | undefined;
   } | null | undefined;
   /** Whether to write nothing and count what would be done. */
   readonly dry_run?: boolean | undefined;
@@ -2240,6 +2242,8 @@ export interface PlanLimits {
   readonly retention_days: number | null;
   /** Days an entry of the audit log is kept. */
   readonly audit_retention_days: number | null;
+  /** How long people use the console before they sign in again. */
+  readonly session: Duration;
   /** Records of a task's history; the oldest of more are folded into one. */
   readonly history_per_task: number | null;
 }

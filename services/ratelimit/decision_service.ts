@@ -21,6 +21,7 @@ import type { Part } from "../shared/stopper.ts";
 import { TRACE_FIELDS, type Tracing } from "../shared/telemetry/tracing.ts";
 import { VERSION } from "../shared/version.ts";
 import type { ChangeReports } from "../shared/watch/change_reports.ts";
+import { OverLimitKeys } from "./activity/over_limit_keys.ts";
 import { DecisionEndpoint } from "./api/decision_endpoint.ts";
 import { HealthState } from "./api/health_state.ts";
 import { rateLimitDocument } from "./api/openapi.ts";
@@ -61,6 +62,12 @@ export interface DecisionParts {
   readonly clock: Clock;
   /** Takes the log lines. */
   readonly logger: Logger;
+  /**
+   * Takes those about the candidate.
+   *
+   * @default {logger}
+   */
+  readonly candidateLogger?: Logger | undefined;
   /** Number of threads that share the ports. */
   readonly threads: number;
 }
@@ -73,10 +80,6 @@ export interface DecisionListeners {
   readonly http: Http1Server;
 }
 
-/**
- * Milliseconds between two checks of components whose health changes by itself.
- */
-const HEALTH_REFRESH_MS = 1_000;
 /**
  * Milliseconds that a client may take for the body of a request, or for its
  * answer.
@@ -93,6 +96,8 @@ export class DecisionService {
   readonly health: HealthState;
   /** Candidate rules; undefined without any. */
   readonly candidate: Candidate | undefined;
+  /** The counters that refuse most often; undefined when that is off. */
+  readonly overLimitKeys: OverLimitKeys | undefined;
   readonly #settings: RateLimitSettings;
   readonly #parts: DecisionParts;
   readonly #compile: CompileOptions;
@@ -127,12 +132,14 @@ export class DecisionService {
       stats: registry,
       reports: parts.reports,
       clock,
-      logger,
+      logger: parts.candidateLogger ?? logger,
     });
+    this.overLimitKeys = settings.topKeys ? new OverLimitKeys() : undefined;
     this.decider = createDecider(settings, {
       store,
       registry,
       candidate: this.candidate,
+      overLimit: this.overLimitKeys,
       logger,
     });
     this.#endpoint = new DecisionEndpoint({
@@ -147,14 +154,18 @@ export class DecisionService {
 
   /** Parts that live as long as the service, in the order of their start. */
   get lifelongParts(): readonly Part[] {
-    const { store, tls } = this.#parts;
+    const { store, tls, clock } = this.#parts;
+    const steady = steadyClock(clock);
     return [
       {
         name: "counter store",
         start: () => store.start(),
         stop: () => store.stop(),
       },
-      healthRefresh(this.health, this.#parts),
+      secondly(() => {
+        this.health.refresh();
+        this.overLimitKeys?.fade(steady.nowMs());
+      }, this.#parts),
       ...(this.candidate === undefined ? [] : [this.candidate]),
       ...(tls === undefined ? [] : [tls.files]),
     ];
@@ -311,6 +322,7 @@ function createDecider(
     readonly store: CounterStore;
     readonly registry: StatsRegistry;
     readonly candidate: Candidate | undefined;
+    readonly overLimit: OverLimitKeys | undefined;
     readonly logger: Logger;
   },
 ): Decider {
@@ -330,6 +342,7 @@ function createDecider(
     }),
     ...decisionRules(settings),
     watcher: parts.candidate?.comparison,
+    overLimit: parts.overLimit,
     logger: parts.logger,
     dynamicMetadata: settings.dynamicMetadata,
     headers: settings.headersEnabled
@@ -342,24 +355,27 @@ function createDecider(
   });
 }
 
-function healthRefresh(
-  health: HealthState,
+/** Makes a part that does its work each second. */
+function secondly(
+  run: () => void,
   { clock, logger }: { readonly clock: Clock; readonly logger: Logger },
 ): Part {
-  const refreshes = new Periodic({
+  const rounds = new Periodic({
     clock,
-    intervalMs: HEALTH_REFRESH_MS,
-    run: () => health.refresh(),
+    intervalMs: 1_000,
+    run,
     onError: (error) =>
-      logger.error("Cannot refresh health", { error: describeError(error) }),
+      logger.error("Cannot refresh health and counts", {
+        error: describeError(error),
+      }),
   });
   return {
     name: "health",
     start() {
-      refreshes.start();
+      rounds.start();
       return Promise.resolve();
     },
-    stop: () => refreshes.stop(),
+    stop: () => rounds.stop(),
   };
 }
 

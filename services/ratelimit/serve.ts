@@ -18,12 +18,18 @@ import type { ReadVariable } from "../shared/settings.ts";
 import { Slices } from "../shared/slices.ts";
 import type { Part } from "../shared/stopper.ts";
 import { WatchThread } from "../shared/watch/watch_thread.ts";
+import { ActivityReports } from "./activity/activity_report.ts";
+import { OverLimitBoard } from "./activity/over_limit_keys.ts";
+import { RuleActivity } from "./activity/rule_activity.ts";
+import { Timeline, type TimelineArea } from "./activity/timeline.ts";
 import { debugRoutes } from "./api/debug_routes.ts";
 import { Explainer } from "./api/explain_page.ts";
+import { consoleRoutes } from "./console/console_routes.ts";
+import type { ConsoleSource } from "./console/page.ts";
 import { CpuProfiler } from "./api/profiles.ts";
 import { createRouter } from "./api/router.ts";
 import type { CounterStore } from "./counters/counter_store.ts";
-import { planStore } from "./counters/store_plan.ts";
+import { pickBackend, planStore } from "./counters/store_plan.ts";
 import {
   type DecisionParts,
   decisionRules,
@@ -72,7 +78,9 @@ export function serveRateLimit(process: ServiceProcess): Promise<number> {
     process,
     async (read, tools) => {
       const settings = threadSettings(read, { cores });
-      const { logger } = tools;
+      const timeline = new Timeline(tools.clock);
+      const watch = (area: TimelineArea) => timeline.watch(tools.logger, area);
+      const logger = watch("service");
       const registry = new StatsRegistry({
         maxNames: settings.statsMaxNames,
         onOverflow: ({ name, reason }) =>
@@ -81,19 +89,33 @@ export function serveRateLimit(process: ServiceProcess): Promise<number> {
             reason,
           }),
       });
-      const { threads, sharing } = openThreads(settings, { registry, logger });
+      const board = new OverLimitBoard();
+      const { threads, sharing } = openThreads(settings, {
+        registry,
+        overLimit: board,
+        logger: watch("threads"),
+      });
       const reports = new WatchThread(tools);
       const parts = await openParts(settings, {
-        ...{ ...tools, registry, reports, sharing },
+        ...{ ...tools, registry, reports, sharing, logger: watch("store") },
         tracing: await tools.openTracing(settings),
       });
       const sink = await openSink(settings, {
-        ...{ ...tools, registry, write: io.out, readVariable, readText },
+        ...{
+          ...tools,
+          registry,
+          logger,
+          write: io.out,
+          readVariable,
+          readText,
+        },
       });
       if (sink.kind === "invalid") throw startFault(sink.problems);
       addParts(settings, {
-        ...{ ...tools, ...parts, reports, threads },
+        ...{ ...tools, ...parts, reports, threads, logger, timeline, board },
+        candidateLogger: watch("candidate"),
         statsSink: sink.part,
+        log: tools.logger,
         addressLog: addressLog(settings, process),
       });
     },
@@ -141,6 +163,8 @@ function addressLog(
 interface PartsOptions extends Omit<DecisionParts, "threads" | "reports"> {
   /** Starts and stops the parts. */
   readonly lifecycle: Lifecycle;
+  /** Takes log lines that are to be noted as events of some part. */
+  readonly log: Logger;
   /** The other serving threads; undefined when this thread serves alone. */
   readonly threads: ServingThreads | undefined;
   /** Reports changes of files, from the start of the service to its end. */
@@ -149,6 +173,10 @@ interface PartsOptions extends Omit<DecisionParts, "threads" | "reports"> {
    * Sends statistics to their server or log; undefined when they are not sent.
    */
   readonly statsSink: Part | undefined;
+  /** Keeps what happened. */
+  readonly timeline: Timeline;
+  /** Gets the counters that refuse most often from the other threads. */
+  readonly board: OverLimitBoard;
   /** Gets log lines with the addresses of the listeners. */
   readonly addressLog: Pick<Logger, "info">;
 }
@@ -160,13 +188,16 @@ function addParts(settings: RateLimitSettings, options: PartsOptions): void {
     threads: settings.workers,
   });
   const pausing = new Slices().open();
+  const activity = new RuleActivity({ registry, pausing, clock, logger });
   let read: readonly ConfigDocument[] = [];
+  let inForce = read;
   const loader: ConfigLoader = new ConfigLoader({
     load(documents) {
       read = documents;
       return service.load(documents, { pausing, isFirst: !loader.isLoaded });
     },
     async adopt(snapshot) {
+      inForce = read;
       threads?.configure(read);
       service.adopt(snapshot);
       // Callers that wait for the ports go first.
@@ -174,15 +205,19 @@ function addParts(settings: RateLimitSettings, options: PartsOptions): void {
       await service.showStatistics(pausing);
     },
     stats: registry,
-    logger,
+    logger: options.timeline.watch(options.log, "rules"),
     pausing,
   });
+  const isDiscovery = settings.configType === "discovery";
   const source = openSource(settings, {
     loader,
     pausing,
     reports,
     clock,
-    logger,
+    logger: options.timeline.watch(
+      options.log,
+      isDiscovery ? "discovery" : "rules",
+    ),
   });
 
   const listeners = new PublicListeners({
@@ -207,7 +242,17 @@ function addParts(settings: RateLimitSettings, options: PartsOptions): void {
       await service.reload();
       threads?.reload();
     })
-    .add(debugListener(settings, { ...options, service }));
+    .add(debugListener(settings, {
+      ...{ ...options, service },
+      reports: new ActivityReports({
+        ...{ activity, pausing, board: options.board },
+        snapshot: () => service.decider.snapshot,
+        overLimitKeys: service.overLimitKeys,
+        timeline: options.timeline,
+        keyFormat: settings.cacheKeyFormat,
+      }),
+      documents: { inForce: () => inForce, lastRead: () => read },
+    }));
   if (threads !== undefined) lifecycle.add(threads);
   for (const part of service.lifelongParts) lifecycle.add(part);
   lifecycle
@@ -219,7 +264,8 @@ function addParts(settings: RateLimitSettings, options: PartsOptions): void {
         return source.stop();
       },
     })
-    .add(processStats({ stats: registry, clock }));
+    .add(processStats({ stats: registry, clock }))
+    .add(activity);
   if (options.statsSink !== undefined) lifecycle.add(options.statsSink);
   lifecycle.add(listeners).add(reports);
   if (threads !== undefined) {
@@ -230,12 +276,23 @@ function addParts(settings: RateLimitSettings, options: PartsOptions): void {
   }
 }
 
+/** Where counters are kept, in words. */
+function storeWords(settings: RateLimitSettings): string {
+  return {
+    memory: "in the memory of this process",
+    kvstore: "in Redis",
+    altcache: "in memcached",
+  }[pickBackend(settings)];
+}
+
 function debugListener(
   settings: RateLimitSettings,
   parts: {
     readonly service: DecisionService;
     readonly store: CounterStore;
     readonly registry: StatsRegistry;
+    readonly reports: ActivityReports;
+    readonly documents: ConsoleSource["documents"];
     readonly logger: Logger;
     readonly addressLog: Pick<Logger, "info">;
     readonly clock: Clock;
@@ -246,26 +303,34 @@ function debugListener(
   const snapshot = () => decider.snapshot;
   const rules = decisionRules(settings);
   const profiler = new CpuProfiler(clock);
+  const shown = {
+    ...{ registry, reports: parts.reports },
+    candidate: () => candidate?.comparison.report(),
+    explainers: {
+      live: new Explainer({ snapshot, store, rules, clock }),
+      candidate: candidate && new Explainer({
+        snapshot: () => candidate.comparison.snapshot,
+        store: candidate.store,
+        rules,
+        clock,
+      }),
+    },
+  };
   const server = new Http1Server({
     hostname: settings.debugHost,
     port: settings.debugPort,
     reusePort: settings.reusePort,
     handler: createRouter({
       routes: debugRoutes({
-        snapshot,
-        registry,
-        profiler,
-        candidate: () => candidate?.comparison.report(),
-        explainers: {
-          live: new Explainer({ snapshot, store, rules, clock }),
-          candidate: candidate && new Explainer({
-            snapshot: () => candidate.comparison.snapshot,
-            store: candidate.store,
-            rules,
-            clock,
-          }),
-        },
-        logger,
+        ...{ ...shown, snapshot, profiler, logger },
+        console: settings.console
+          ? consoleRoutes({
+            ...shown,
+            documents: parts.documents,
+            faults: () => parts.service.health.reasons,
+            store: storeWords(settings),
+          }, clock)
+          : [],
         access: {
           host: settings.debugHost,
           allowRemote: settings.debugAllowRemote,

@@ -143,6 +143,12 @@ export const rateLimitSettings = {
     group: LISTENERS,
     help: "Let clients on other machines use the debug listener.",
   }),
+  console: booleanOption({
+    name: "CONSOLE",
+    default: true,
+    group: LISTENERS,
+    help: "Show the console for browsers at /console of the debug listener.",
+  }),
   maxRequestBytes: integerOption({
     name: "MAX_REQUEST_BYTES",
     default: 4_194_304,

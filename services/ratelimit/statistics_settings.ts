@@ -59,6 +59,13 @@ export const statisticsSettings = {
     group: STATISTICS,
     help: "Maximum number of statistics; further names are counted under one.",
   }),
+  topKeys: booleanOption({
+    name: "TOP_KEYS",
+    default: true,
+    group: STATISTICS,
+    help: "Find the counters that refuse most often; /debug/keys and the " +
+      "console show them, with the values of callers.",
+  }),
   useStatsd: booleanOption({
     name: "USE_STATSD",
     group: STATSD,

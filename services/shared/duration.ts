@@ -79,6 +79,21 @@ function term(amount: number, unit: string): string {
   return amount === 0 ? "" : `${amount}${unit}`;
 }
 
+/** Formats a length of time in words, with its two largest units. */
+export function formatSpan(ms: number): string {
+  const seconds = Math.max(0, Math.ceil(ms / 1_000));
+  const parts: [number, string][] = [
+    [Math.floor(seconds / 86_400), "d"],
+    [Math.floor(seconds / 3_600) % 24, "h"],
+    [Math.floor(seconds / 60) % 60, "min"],
+    [seconds % 60, "s"],
+  ];
+  const shown = parts.filter(([count]) => count > 0).slice(0, 2);
+  return shown.length === 0
+    ? "0 s"
+    : shown.map(([count, unit]) => `${count} ${unit}`).join(" ");
+}
+
 /** The outcome of reading a duration. */
 type DurationOutcome =
   | { readonly kind: "ok"; readonly duration: Duration }

@@ -20,6 +20,7 @@ import { configuredTokenFault } from "./access/authorization.ts";
 import { parseServiceHost } from "./access/host.ts";
 import { IdentityProvider } from "./access/identity_provider.ts";
 import type { JwtVerifier } from "./access/jwt.ts";
+import type { ProviderLogin } from "./access/provider_login.ts";
 import { parseTrustedProxies } from "../shared/http/client_address.ts";
 import type { Network } from "../shared/ip_network.ts";
 import { PlanBook } from "./engine/plan_book.ts";
@@ -46,6 +47,8 @@ export interface Configuration {
   readonly allowList: AllowList;
   /** Verifies the tokens of people; absent without an identity provider. */
   readonly tokens: JwtVerifier | undefined;
+  /** Signs people in to the console; absent without a client at a provider. */
+  readonly login: ProviderLogin | undefined;
   /** The identity provider's management API; absent when none is set. */
   readonly identityProvider: IdentityProvider | undefined;
   /** The certificate; absent when the port speaks plain http. */
@@ -116,7 +119,7 @@ export async function readConfiguration(
         : new PlansFile({ path: plansFile, read: plans, ...tools }),
       trustedProxies,
       allowList,
-      tokens: await createVerifier(settings, tools),
+      ...await openIssuer(settings, tools),
       identityProvider: createProvider(settings, tools),
       tls,
     },
@@ -187,27 +190,37 @@ async function checkNamedKeys(
   if (outcome.kind === "invalid") problems.push(outcome.problem);
 }
 
-async function createVerifier(
+/** Opens what reads the tokens of the identity provider, by one set of keys. */
+async function openIssuer(
   settings: TasksSettings,
   { clock, logger }: { readonly clock: Clock; readonly logger: Logger },
-): Promise<JwtVerifier | undefined> {
-  const { idpIssuer, idpAudience, idpJwksUrl } = settings;
-  if (idpIssuer === "") return undefined;
-  const [{ JwtVerifier }, { Jwks, toJwksUrl }] = await Promise.all([
-    import("./access/jwt.ts"),
-    import("./access/jwks.ts"),
-  ]);
-  return new JwtVerifier({
-    issuer: idpIssuer,
-    audiences: [idpAudience],
+): Promise<Pick<Configuration, "tokens" | "login">> {
+  const { idpIssuer: issuer, idpAudience, idpJwksUrl } = settings;
+  const { idpClientId: clientId, idpClientSecret: clientSecret } = settings;
+  if (issuer === "") return { tokens: undefined, login: undefined };
+  const [{ JwtVerifier }, { Jwks, toJwksUrl }, { ProviderLogin }] =
+    await Promise.all([
+      import("./access/jwt.ts"),
+      import("./access/jwks.ts"),
+      import("./access/provider_login.ts"),
+    ]);
+  const keys = new Jwks({
+    url: idpJwksUrl === "" ? toJwksUrl(issuer) : idpJwksUrl,
+    fetch,
     clock,
-    keys: new Jwks({
-      url: idpJwksUrl === "" ? toJwksUrl(idpIssuer) : idpJwksUrl,
+    logger,
+  });
+  return {
+    tokens: new JwtVerifier({ issuer, audiences: [idpAudience], clock, keys }),
+    login: clientId === "" ? undefined : new ProviderLogin({
+      issuer,
+      clientId,
+      clientSecret,
+      tokens: new JwtVerifier({ issuer, audiences: [clientId], clock, keys }),
       fetch,
       clock,
-      logger,
     }),
-  });
+  };
 }
 
 function createProvider(
@@ -253,6 +266,14 @@ function providerFaults(settings: TasksSettings): readonly string[] {
     faults.push(
       "Cannot accept tokens of IDP_ISSUER: IDP_AUDIENCE must name their " +
         "audience",
+    );
+  }
+  if (settings.idpClientId !== "" && idpIssuer === "") {
+    faults.push("Cannot use IDP_CLIENT_ID: IDP_ISSUER must name the provider");
+  }
+  if (settings.idpClientSecret !== "" && settings.idpClientId === "") {
+    faults.push(
+      "Cannot use IDP_CLIENT_SECRET: IDP_CLIENT_ID must name its client",
     );
   }
   if ((idpUrl === "") !== (settings.idpAccessToken === "")) {

@@ -67,6 +67,12 @@ export const tasksSettings = {
   }),
   ...metricsSettings(9091),
   ...tracingSettings({ serviceName: "tasks" }),
+  console: booleanOption({
+    name: "CONSOLE",
+    default: true,
+    group: LISTENER,
+    help: "Pages for people at /console of each tenant's host.",
+  }),
   serviceHost: textOption({
     name: "SERVICE_HOST",
     default: "localhost",
@@ -249,6 +255,20 @@ export const tasksSettings = {
     group: PROVIDER,
     help: "Address of the issuer's keys. When not set, " +
       "<issuer>/.well-known/jwks.json.",
+  }),
+  idpClientId: textOption({
+    name: "IDP_CLIENT_ID",
+    default: "",
+    group: PROVIDER,
+    help: "Client at the provider by which people sign in to the console, " +
+      "with https://<tenant's host>/console/sign-in/callback as its redirect.",
+  }),
+  idpClientSecret: textOption({
+    secret: true,
+    name: "IDP_CLIENT_SECRET",
+    default: "",
+    group: PROVIDER,
+    help: "Secret of that client; public clients have none.",
   }),
   idpUrl: textOption({
     name: "IDP_URL",

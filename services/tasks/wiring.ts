@@ -33,6 +33,7 @@ import { LastUsed } from "./engine/last_used.ts";
 import { openParts } from "./engine/parts.ts";
 import { warnOfUnknownPlans } from "./engine/plan_book.ts";
 import { Push } from "./engine/push.ts";
+import { Sessions } from "./engine/sessions.ts";
 import { SecretsWorker } from "./engine/secrets_worker.ts";
 import { TenantEraser } from "./engine/tenant_removal.ts";
 import { Vault } from "./engine/vault.ts";
@@ -312,6 +313,9 @@ async function listen(
         "with retries, schedules and a history.",
       api: "/api/v1/ at each tenant's own host",
       links: [
+        ...settings.console
+          ? [{ path: "/console", text: "Console, at each tenant's own host" }]
+          : [],
         { path: "/docs", text: "Reference of the API" },
         { path: "/openapi.json", text: "OpenAPI document" },
         { path: "/healthz", text: "Health" },
@@ -379,8 +383,24 @@ async function openApi(
     maxBatchBytes: settings.maxBatchBytes,
     onTimeMs: settings.onTimeMs,
   };
+  const users = new CredentialRecords(engine.parts);
+  const authenticator = new Authenticator({
+    store: users,
+    clock,
+    tokens: options.tokens,
+  });
+  const sessions = new Sessions(engine.parts);
+  const operatorDigests = listDigests(settings.operatorToken);
   return createHandler({
-    routes: allRoutes(apiParts, options),
+    routes: allRoutes(apiParts, {
+      ...options,
+      console: settings.console
+        ? {
+          ...{ sessions, authenticator, users, logger, operatorDigests },
+          login: options.login,
+        }
+        : undefined,
+    }),
     serviceHost: settings.serviceHost,
     devFallback: settings.devTenantFallback,
     trustedProxies: options.trustedProxies,
@@ -389,12 +409,9 @@ async function openApi(
     maxBodyBytes: settings.maxBodyBytes,
     maxBodiesBytes: settings.maxBodiesBytes,
     liveInstances,
-    operatorDigests: listDigests(settings.operatorToken),
-    authenticator: new Authenticator({
-      store: new CredentialRecords(engine.parts),
-      clock,
-      tokens: options.tokens,
-    }),
+    operatorDigests,
+    authenticator,
+    sessions,
     leaseSource: engine,
     answers: new IdempotentAnswers(engine.parts),
     turns: options.turns,

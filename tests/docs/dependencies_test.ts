@@ -30,7 +30,7 @@ async function readPackages(): Promise<Packages> {
     for await (const entry of Deno.readDir(new URL(folder, ROOT))) {
       const path = folder + entry.name;
       if (entry.isDirectory) folders.push(`${path}/`);
-      if (!path.endsWith(".ts")) continue;
+      if (!/\.tsx?$/.test(path)) continue;
       const text = await Deno.readTextFile(new URL(path, ROOT));
       for (const [, specifier = ""] of text.matchAll(SPECIFIER)) {
         const [, name = "", range = ""] = PACKAGE.exec(specifier) ?? [];

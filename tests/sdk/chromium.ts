@@ -7,7 +7,8 @@
 import { PageServer, type PageServerOptions } from "./page_server.ts";
 import { TempFolder } from "./temp_folder.ts";
 
-const FLAGS: readonly string[] = [
+/** Flags for a browser that asks nobody but the test for anything. */
+export const CHROMIUM_FLAGS: readonly string[] = [
   "--headless",
   // The sandbox needs a user other than root, or permissions that containers do
   // not have. The page is the test's own, and nothing else is loaded.
@@ -35,7 +36,7 @@ class Chromium implements AsyncDisposable {
   private constructor(url: string, profile: TempFolder) {
     this.#profile = profile;
     this.#child = new Deno.Command("chromium", {
-      args: [...FLAGS, `--user-data-dir=${profile.path}`, url],
+      args: [...CHROMIUM_FLAGS, `--user-data-dir=${profile.path}`, url],
       clearEnv: true,
       // Files that the browser writes outside of its profile go into the same
       // folder.

@@ -94,6 +94,12 @@ export interface DeciderBenchOptions
    * @default 10_000
    */
   readonly maxStatPaths?: number;
+  /**
+   * Keeps the statistics.
+   *
+   * @default one of its own
+   */
+  readonly registry?: StatsRegistry;
 }
 
 /** A decider with rules in YAML, which decides one request after the other. */
@@ -117,7 +123,8 @@ export class DeciderBench {
   ) {
     const { maxStatNames = 100_000, maxStatPaths = 10_000 } = options;
     this.#options = options;
-    this.#registry = new StatsRegistry({ maxNames: maxStatNames });
+    this.#registry = options.registry ??
+      new StatsRegistry({ maxNames: maxStatNames });
     const caches = {
       configured: createRuleStatsCache(this.#registry),
       requested: createRuleStatsCache(this.#registry, {

@@ -5,15 +5,13 @@
  * @module
  */
 
-import { textHtml } from "../../shared/http/html.ts";
-import { tableHtml } from "../../shared/http/html_page.ts";
 import type { CandidateReport } from "../candidate/comparison.ts";
 import type { DebugPage } from "./debug_page.ts";
 
-const TITLE = "/debug/candidate";
 const NONE = "there is no candidate: CANDIDATE_CONFIG_DIR is not set";
 
-const KINDS = {
+/** How a candidate differs, in words. */
+export const DIFFERENCE_WORDS = {
   would_refuse: "would refuse",
   would_allow: "would allow",
   other_limit: "other limit",
@@ -26,17 +24,13 @@ export function candidatePage(
 ): DebugPage {
   if (report === undefined) {
     return {
-      title: TITLE,
       text: () => `${NONE}\n`,
       json: () => ({ candidate: null }),
-      html: () => `<p>${NONE}</p>`,
     };
   }
   return {
-    title: TITLE,
     text: () => reportText(report),
     json: () => reportJson(report),
-    html: () => reportHtml(report),
   };
 }
 
@@ -63,7 +57,7 @@ function reportText(report: CandidateReport): string {
   for (const row of report.differences) {
     lines.push(
       "",
-      `${KINDS[row.kind]}: ${row.count} times`,
+      `${DIFFERENCE_WORDS[row.kind]}: ${row.count} times`,
       `  in force   ${row.live}: ${row.liveLimit}`,
       `  candidate  ${row.candidate}: ${row.candidateLimit}`,
       `  from ${timeText(row.firstSeconds)} to ${timeText(row.lastSeconds)}, ` +
@@ -96,38 +90,6 @@ function reportJson(report: CandidateReport): unknown {
     ),
     otherDifferences: report.otherDifferences,
   };
-}
-
-function reportHtml(report: CandidateReport): string {
-  const head = headLines(report)
-    .map((line) => `<p>${textHtml(line)}</p>`).join("\n");
-  if (report.differences.length === 0) return `${head}<p>No differences</p>`;
-  const rows = report.differences.map((row) => [
-    KINDS[row.kind],
-    row.count,
-    `${row.live}: ${row.liveLimit}`,
-    `${row.candidate}: ${row.candidateLimit}`,
-    timeText(row.firstSeconds),
-    timeText(row.lastSeconds),
-    row.example,
-  ]);
-  const more = report.otherDifferences > 0
-    ? `<p>${report.otherDifferences} of further rules</p>`
-    : "";
-  return head +
-    tableHtml({
-      label: "Differences",
-      head: [
-        "What",
-        "Times",
-        "In force",
-        "Candidate",
-        "First",
-        "Last",
-        "Example",
-      ],
-      rows,
-    }) + more;
 }
 
 function timeText(seconds: number): string {

@@ -6,7 +6,6 @@
  */
 
 import type { HttpRequest } from "../../shared/http/exchange.ts";
-import { tableHtml } from "../../shared/http/html_page.ts";
 import type { Logger } from "../../shared/logger.ts";
 import { quote } from "../../shared/quote.ts";
 import type { CounterResult } from "../counters/counter_store.ts";
@@ -34,11 +33,10 @@ export interface ShownCounter {
   readonly remaining: number;
 }
 
-const TITLE = "/debug/counters";
 const USAGE = `Shows the counters that a request touches, or resets them:
   curl 'http://127.0.0.1:6070/debug/counters?domain=D&descriptors=key=value'
   curl -X DELETE 'http://127.0.0.1:6070/debug/counters?domain=D&descriptors=…'
-Further parameters: descriptors may be repeated; format=text|json|html.
+Further parameters: descriptors may be repeated; format=text|json.
 `;
 
 /**
@@ -57,25 +55,24 @@ export async function countersPage(
   const query = parseQuery(request);
   if (!query.has("domain") && !query.has("descriptors")) {
     return {
-      title: TITLE,
       text: () => USAGE,
       json: () => ({ usage: USAGE }),
     };
   }
   const isReset = request.method === "DELETE";
   const written = queryRequest(query);
-  if (written.kind === "invalid") return countersFault(query, written.problem);
+  if (written.kind === "invalid") return faultPage(written.problem);
   const outcome = isReset
     ? await explainer.reset(written.request)
     : await explainer.explain(written.request);
   if (outcome.kind === "no_rules") {
-    return countersFault(query, "no rate limit configuration loaded", 503);
+    return faultPage("no rate limit configuration loaded", 503);
   }
-  if (outcome.kind === "invalid") return countersFault(query, outcome.problem);
+  if (outcome.kind === "invalid") return faultPage(outcome.problem);
   const { whole } = outcome;
   if (whole.counts.kind === "unavailable") {
     const reason = `the store does not answer: ${whole.counts.reason}`;
-    return countersFault(query, reason, 503);
+    return faultPage(reason, 503);
   }
   const counters = shownCounters(whole);
   if (isReset) {
@@ -85,32 +82,10 @@ export async function countersPage(
     });
   }
   return {
-    title: TITLE,
     text: () =>
       counters.map((one) => `${counterLine(one, isReset)}\n`).join(""),
     json: () => ({ counters, isReset }),
-    html: () =>
-      tableHtml({
-        label: "Counters",
-        head: ["Descriptor", "Rule", "Limit", "Key", "Used", "Remaining"],
-        rows: counters.map((one) => [
-          one.descriptor + 1,
-          one.rule ?? "the request's own",
-          one.limit,
-          one.key,
-          one.used,
-          one.remaining,
-        ]),
-      }),
   };
-}
-
-function countersFault(
-  query: URLSearchParams,
-  reason: string,
-  status?: 400 | 503,
-): DebugPage {
-  return { ...faultPage(query, reason, status), title: TITLE, html: undefined };
 }
 
 function shownCounters(whole: WholeExplanation): readonly ShownCounter[] {

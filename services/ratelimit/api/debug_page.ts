@@ -1,62 +1,38 @@
 /**
- * Pages of the debug port: plain text for `curl`, JSON for programs, and the
- * same in a readable form for a browser.
+ * Pages of the debug port: plain text for `curl`, and JSON for programs. A
+ * browser is led to the page of the console that shows the same.
  *
  * @module
  */
 
 import type { HttpRequest, HttpResponse } from "../../shared/http/exchange.ts";
-import { preHtml } from "../../shared/http/html.ts";
-import { htmlPage } from "../../shared/http/html_page.ts";
 import { problem } from "./problem.ts";
-
-/** A page of the debug port, as the list of pages and the others' heads show it. */
-export interface DebugLink {
-  /** The path, without a query. */
-  readonly path: string;
-  /** What the page shows, for the list of pages. */
-  readonly help: string;
-}
 
 /** A page in all its forms; a form is made only when it is asked for. */
 export interface DebugPage {
-  /** Title of the window and heading in a browser. */
-  readonly title: string;
   /** Plain text, lines that end in a line feed. */
   readonly text: () => string;
   /** Value for `JSON.stringify`; undefined for a page without a JSON form. */
   readonly json?: (() => unknown) | undefined;
   /**
-   * Content for a browser: HTML in which every text from outside is escaped.
-   *
-   * @default the text, preformatted
-   */
-  readonly html?: (() => string) | undefined;
-  /**
    * The status of the answer.
    *
    * @default 200
    */
-  readonly status?: 200 | 400 | 503 | undefined;
+  readonly status?: 200 | 400 | 404 | 503 | undefined;
 }
 
-type PageForm = "text" | "json" | "html";
+type PageForm = "text" | "json";
 
 const TYPES: Readonly<Record<PageForm, string>> = {
   text: "text/plain; charset=utf-8",
   json: "application/json",
-  html: "text/html; charset=utf-8",
 };
 
-/**
- * Headers that keep a browser from running or loading anything in a page,
- * whatever a caller wrote into a name.
- */
+/** Headers that keep a browser from taking a page for anything else. */
 const SECURITY_HEADERS = {
   "cache-control": "no-store",
-  "content-security-policy":
-    "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; " +
-    "base-uri 'none'; frame-ancestors 'none'",
+  "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
   "x-content-type-options": "nosniff",
 } as const;
 
@@ -66,23 +42,24 @@ export function parseQuery({ target }: HttpRequest): URLSearchParams {
   return new URLSearchParams(start === -1 ? "" : target.slice(start + 1));
 }
 
+/** Tells whether a browser asks for a page to be read by a person. */
+export function isForBrowser(request: HttpRequest): boolean {
+  if (request.method !== "GET" && request.method !== "HEAD") return false;
+  if (parseQuery(request).has("format")) return false;
+  return (request.headers.get("accept") ?? "").includes("text/html");
+}
+
 /**
- * Answers with the form of the page that the request asks for: by
- * `?format=text|json|html`, else HTML for a client that names `text/html` in
- * `Accept`, as browsers do, else text.
- *
- * @param links The pages that a browser can go to from this one.
+ * Answers with the form of the page that the request asks for by
+ * `?format=text|json`, which is text unless it does.
  */
 export function debugAnswer(
   request: HttpRequest,
-  { page, links }: {
-    readonly page: DebugPage;
-    readonly links: readonly DebugLink[];
-  },
+  page: DebugPage,
 ): HttpResponse {
-  const form = pickForm(request);
-  if (form === undefined || (form === "json" && page.json === undefined)) {
-    const forms = page.json === undefined ? "text or html" : "text, json, html";
+  const form = parseQuery(request).get("format") ?? "text";
+  if (form !== "text" && (form !== "json" || page.json === undefined)) {
+    const forms = page.json === undefined ? "text" : "text or json";
     return problem({
       status: 400,
       detail: `Cannot show this page in that form: format is ${forms}`,
@@ -91,51 +68,6 @@ export function debugAnswer(
   return {
     status: page.status ?? 200,
     headers: { ...SECURITY_HEADERS, "content-type": TYPES[form] },
-    body: renderBody(form, { page, links }),
+    body: form === "text" ? page.text() : JSON.stringify(page.json?.()),
   };
 }
-
-function renderBody(
-  form: PageForm,
-  { page, links }: {
-    readonly page: DebugPage;
-    readonly links: readonly DebugLink[];
-  },
-): string {
-  switch (form) {
-    case "text":
-      return page.text();
-    case "json":
-      return JSON.stringify(page.json?.());
-    case "html": {
-      return htmlPage({
-        service: "ratelimit",
-        heading: page.title,
-        links: links.map(({ path }) => ({ path, text: path })),
-        content: page.html?.() ?? preHtml(page.text()),
-        style: STYLE,
-      });
-    }
-  }
-}
-
-function pickForm(request: HttpRequest): PageForm | undefined {
-  const asked = parseQuery(request).get("format");
-  if (asked !== null) {
-    return asked === "text" || asked === "json" || asked === "html"
-      ? asked
-      : undefined;
-  }
-  const accept = request.headers.get("accept") ?? "";
-  return accept.includes("text/html") ? "html" : "text";
-}
-
-const STYLE = `
-pre { font-size: .875rem; }
-form { display: flex; flex-wrap: wrap; gap: .5rem; margin: .5rem 0;
-  align-items: center; }
-button, select { font: inherit; }
-::placeholder { color: var(--dim); opacity: 1; }
-button { padding: .4rem .75rem; }
-.long { overflow-wrap: anywhere; }
-`;

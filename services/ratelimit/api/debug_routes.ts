@@ -7,20 +7,15 @@
 import type { Logger } from "../../shared/logger.ts";
 import type { HttpHandler, HttpRequest } from "../../shared/http/exchange.ts";
 import {
-  attributeHtml,
-  codeHtml,
-  preHtml,
-  textHtml,
-} from "../../shared/http/html.ts";
-import { tableHtml } from "../../shared/http/html_page.ts";
-import {
   isLoopbackAddress,
   localHostFault,
 } from "../../shared/http/client_address.ts";
 import { describeRules, type Snapshot } from "../rules/snapshot.ts";
 import type { CandidateReport } from "../candidate/comparison.ts";
-import { type StatReading, statsJson, statsText } from "../stats/page.ts";
+import { statsJson, statsText } from "../stats/page.ts";
 import type { StatsRegistry } from "../stats/registry.ts";
+import type { ActivityReports } from "../activity/activity_report.ts";
+import { activityPage, keysPage, timelinePage } from "./activity_pages.ts";
 import { candidatePage } from "./candidate_page.ts";
 import { countersPage } from "./counters_page.ts";
 import {
@@ -30,8 +25,8 @@ import {
 } from "./profiles.ts";
 import {
   debugAnswer,
-  type DebugLink,
   type DebugPage,
+  isForBrowser,
   parseQuery,
 } from "./debug_page.ts";
 import { type Explainers, explainPage } from "./explain_page.ts";
@@ -44,6 +39,8 @@ interface DebugRoutesOptions {
   readonly snapshot: () => Snapshot | undefined;
   /** All statistics. */
   readonly registry: StatsRegistry;
+  /** Tells what the rules did lately. */
+  readonly reports: ActivityReports;
   /** Takes CPU profiles. */
   readonly profiler: CpuProfiler;
   /**
@@ -54,6 +51,8 @@ interface DebugRoutesOptions {
   readonly explainers: Explainers;
   /** Takes a line for each reset of counters. */
   readonly logger: Pick<Logger, "info">;
+  /** The routes of the console; none when it is off. */
+  readonly console: readonly Route[];
   /** Address of the port, and whether clients on other machines may use it. */
   readonly access: DebugAccess;
 }
@@ -70,7 +69,18 @@ interface DebugAccess {
  * A path of the debug port, answered by a page in its forms or by a handler.
  */
 type DebugEntry =
-  & DebugLink
+  & {
+    /** The path, without a query. */
+    readonly path: string;
+    /** What the page shows, for the list of pages. */
+    readonly help: string;
+    /**
+     * The page of the console that shows the same.
+     *
+     * @default none
+     */
+    readonly console?: string;
+  }
   & (
     | {
       readonly page: (request: HttpRequest) => DebugPage | Promise<DebugPage>;
@@ -86,17 +96,20 @@ function debugEntries(options: DebugRoutesOptions): readonly DebugEntry[] {
   return [
     {
       path: "/rlconfig",
+      console: "/console",
       help: "the rules in force, a line each",
       page: () => rulesPage(options.snapshot()),
     },
     {
       path: "/stats",
+      console: "/console/statistics",
       help: "all statistics; ?filter=TEXT keeps names with TEXT, " +
         "?format=json gives JSON",
       page: (request) => statsPage(parseQuery(request), registry),
     },
     {
       path: "/debug/explain",
+      console: "/console/explain",
       help:
         "which rule applies to a request, why the others do not, and what " +
         "its counters hold; ?domain=D&descriptors=K=V,K=V, or POST of JSON",
@@ -105,6 +118,7 @@ function debugEntries(options: DebugRoutesOptions): readonly DebugEntry[] {
     },
     {
       path: "/debug/counters",
+      console: "/console/explain",
       help: "the counters that a request touches; ?domain=D&descriptors=K=V," +
         "K=V; DELETE resets them",
       page: (request) =>
@@ -116,11 +130,32 @@ function debugEntries(options: DebugRoutesOptions): readonly DebugEntry[] {
     },
     {
       path: "/debug/candidate",
+      console: "/console/candidate",
       help: "how the rules of CANDIDATE_CONFIG_DIR would decide what is asked",
       page: () => candidatePage(options.candidate()),
     },
     {
+      path: "/debug/activity",
+      console: "/console",
+      help: "what each rule did in the last minute and hour; ?filter=TEXT, " +
+        "?rule=NAME for one with its values and keys",
+      page: (request) => activityPage(parseQuery(request), options.reports),
+    },
+    {
+      path: "/debug/keys",
+      console: "/console/keys",
+      help: "the keys that are over their limits most often now",
+      page: () => keysPage(options.reports),
+    },
+    {
+      path: "/debug/timeline",
+      console: "/console/timeline",
+      help: "rules loaded and refused, stores lost and found, the last first",
+      page: () => timelinePage(options.reports),
+    },
+    {
       path: "/debug/pprof",
+      console: "/console/statistics",
       help: "profiles, and what opens them",
       page: profilesPage,
     },
@@ -142,29 +177,47 @@ function debugEntries(options: DebugRoutesOptions): readonly DebugEntry[] {
  * Returns all routes of the debug port, `/` among them, which lists the others.
  */
 export function debugRoutes(options: DebugRoutesOptions): Route[] {
+  const hasConsole = options.console.length > 0;
   const entries = debugEntries(options);
   const root: DebugEntry = {
     path: "/",
+    console: "/console",
     help: "this list",
-    page: () => listPage(all),
+    page: () => listPage([root, ...hasConsole ? [CONSOLE] : [], ...entries]),
   };
-  const all: readonly DebugEntry[] = [root, ...entries];
-  const links = all.filter((entry) => "page" in entry);
-  return all.flatMap((entry) => {
-    const handle = (request: HttpRequest) => {
+  const pages = [root, ...entries].flatMap((entry) =>
+    entryRoutes(entry, { hasConsole })
+  );
+  return [...pages, ...options.console].map((route) => ({
+    ...route,
+    handle(request) {
       const fault = accessFault(request, options.access);
-      if (fault !== undefined) return problem({ status: 403, detail: fault });
-      if ("handle" in entry) return entry.handle(request);
-      const page = entry.page(request);
-      return page instanceof Promise
-        ? page.then((settled) => debugAnswer(request, { page: settled, links }))
-        : debugAnswer(request, { page, links });
-    };
-    const { path } = entry;
-    const get: Route = { method: "GET", path, handle };
-    const method = "page" in entry ? entry.alsoBy : undefined;
-    return method === undefined ? [get] : [get, { method, path, handle }];
-  });
+      return fault === undefined
+        ? route.handle(request)
+        : problem({ status: 403, detail: fault });
+    },
+  }));
+}
+
+function entryRoutes(
+  entry: DebugEntry,
+  { hasConsole }: { readonly hasConsole: boolean },
+): Route[] {
+  const { path, console } = entry;
+  const handle: HttpHandler = (request) => {
+    if (hasConsole && console !== undefined && isForBrowser(request)) {
+      const [, query] = request.target.split(/(?=\?)/);
+      return { status: 303, headers: { location: console + (query ?? "") } };
+    }
+    if ("handle" in entry) return entry.handle(request);
+    const page = entry.page(request);
+    return page instanceof Promise
+      ? page.then((settled) => debugAnswer(request, settled))
+      : debugAnswer(request, page);
+  };
+  const get: Route = { method: "GET", path, handle };
+  const method = "page" in entry ? entry.alsoBy : undefined;
+  return method === undefined ? [get] : [get, { method, path, handle }];
 }
 
 function accessFault(
@@ -181,36 +234,27 @@ function accessFault(
   );
 }
 
-function listPage(links: readonly DebugLink[]): DebugPage {
+/** What the list of pages says of the console. */
+const CONSOLE = {
+  path: "/console",
+  help: "what these pages tell, for browsers",
+};
+
+function listPage(
+  entries: readonly Pick<DebugEntry, "path" | "help">[],
+): DebugPage {
   return {
-    title: "/",
-    text: () => links.map(({ path, help }) => `${path}: ${help}\n`).join(""),
-    html: () => {
-      const items = links.map(({ path, help }) =>
-        `<dt><a href="${path}">${codeHtml(path)}</a></dt>
-<dd>${textHtml(help)}</dd>`
-      );
-      return `<dl>${items.join("\n")}</dl>`;
-    },
+    text: () => entries.map(({ path, help }) => `${path}: ${help}\n`).join(""),
   };
 }
 
-const NO_RULES = "no rate limit configuration loaded";
-
 function rulesPage(snapshot: Snapshot | undefined): DebugPage {
-  const lines = snapshot === undefined ? [NO_RULES] : describeRules(snapshot);
+  const lines = snapshot === undefined
+    ? ["no rate limit configuration loaded"]
+    : describeRules(snapshot);
   return {
-    title: "/rlconfig",
     text: () => lines.map((line) => `${line}\n`).join(""),
     json: () => ({ rules: snapshot === undefined ? [] : lines }),
-    html: () => {
-      if (snapshot === undefined) return `<p>${NO_RULES}</p>`;
-      const rows = lines.map((line) => {
-        const end = line.lastIndexOf(": unit=");
-        return [line.slice(0, end), line.slice(end + 2)];
-      });
-      return tableHtml({ label: "Rules", head: ["Rule", "Limit"], rows });
-    },
   };
 }
 
@@ -221,34 +265,13 @@ function statsPage(
   const filter = query.get("filter") ?? "";
   const snapshot = registry.snapshot();
   return {
-    title: "/stats",
     text: () => statsText(snapshot, filter),
     json: () => statsJson(snapshot, filter),
-    html: () => statsHtml(snapshot, filter),
   };
 }
 
-/** Most rows of a table in a browser, which lays out all rows at once. */
-const MAX_HTML_ROWS = 2_000;
-
-function statsHtml(snapshot: readonly StatReading[], filter: string): string {
-  const { stats } = statsJson(snapshot, filter);
-  const rows = stats.slice(0, MAX_HTML_ROWS).map(({ name, value }) => [
-    name,
-    typeof value === "number" ? value : Object.entries(value)
-      .map(([figure, amount]) => `${figure} ${amount}`).join(", "),
-  ]);
-  const more = stats.length - rows.length;
-  return `<form role="search"><label for="filter">Names with</label>
-<input id="filter" name="filter" type="search" value="${attributeHtml(filter)}">
-<button>Show</button></form>
-<p>${stats.length} statistics${
-    more > 0 ? `; the first ${rows.length} are shown` : ""
-  }</p>
-${tableHtml({ label: "Statistics", head: ["Name", "Value"], rows })}`;
-}
-
-const PROFILES = `CPU, ten seconds:
+/** How profiles are taken, and what opens them. */
+export const PROFILES = `CPU, ten seconds:
   go tool pprof http://127.0.0.1:6070/debug/pprof/profile?seconds=10
   curl -o ratelimit.pb.gz http://127.0.0.1:6070/debug/pprof/profile?seconds=10
   curl -o ratelimit.cpuprofile \\
@@ -262,13 +285,5 @@ No decision is made while it is taken, about a second for each 50 MB of heap.
 `;
 
 function profilesPage(): DebugPage {
-  return {
-    title: "/debug/pprof",
-    text: () => PROFILES,
-    html: () =>
-      `<p><a href="/debug/pprof/profile?seconds=10">CPU, 10 s, for pprof</a> ·
-<a href="/debug/pprof/profile?seconds=10&amp;format=cpuprofile">CPU, 10 s, for
-DevTools</a> · <a href="/debug/pprof/heap">heap snapshot</a></p>
-${preHtml(PROFILES)}`,
-  };
+  return { text: () => PROFILES };
 }

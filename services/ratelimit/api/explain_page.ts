@@ -7,7 +7,6 @@
 
 import type { RateLimitRequest } from "../../../proto/rate_limit_request.ts";
 import type { Clock } from "../../shared/clock.ts";
-import { attributeHtml, preHtml, textHtml } from "../../shared/http/html.ts";
 import type { HttpRequest } from "../../shared/http/exchange.ts";
 import type { CounterStore } from "../counters/counter_store.ts";
 import { type DecisionRules, explainRequest } from "../decision/explain.ts";
@@ -119,13 +118,12 @@ export interface Explainers {
   readonly candidate: Explainer | undefined;
 }
 
-const TITLE = "/debug/explain";
 const USAGE = `Explains a decision without counting it:
   curl 'http://127.0.0.1:6070/debug/explain?domain=D&descriptors=key=value,key2=value2'
   curl -d '{"domain":"D","descriptors":[{"entries":[{"key":"k","value":"v"}]}]}' \\
     http://127.0.0.1:6070/debug/explain
 Further parameters: descriptors may be repeated; hits=N; rules=live|candidate,
-for the rules and counters of CANDIDATE_CONFIG_DIR; format=text|json|html.
+for the rules and counters of CANDIDATE_CONFIG_DIR; format=text|json.
 `;
 
 /**
@@ -138,31 +136,30 @@ export async function explainPage(
   const query = parseQuery(request);
   const isPost = request.method === "POST";
   if (!isPost && !query.has("domain") && !query.has("descriptors")) {
-    return usagePage(query);
+    return usagePage();
   }
   const explainer = pickExplainer(query.get("rules") ?? "live", explainers);
-  if (typeof explainer === "string") return faultPage(query, explainer);
+  if (typeof explainer === "string") return faultPage(explainer);
   const written = isPost ? await postedRequest(request) : queryRequest(query);
-  if (written.kind === "invalid") return faultPage(query, written.problem);
+  if (written.kind === "invalid") return faultPage(written.problem);
   const outcome = await explainer.explain(written.request);
   switch (outcome.kind) {
     case "no_rules":
-      return faultPage(query, "no rate limit configuration loaded", 503);
+      return faultPage("no rate limit configuration loaded", 503);
     case "invalid":
-      return faultPage(query, outcome.problem);
+      return faultPage(outcome.problem);
     case "explained": {
       const { whole } = outcome;
       return {
-        title: TITLE,
         text: () => explanationText(whole),
         json: () => explanationJson(whole),
-        html: () => form(query) + preHtml(explanationText(whole)),
       };
     }
   }
 }
 
-function pickExplainer(
+/** Returns the explainer that `?rules=` names, or why there is none. */
+export function pickExplainer(
   rules: string,
   { live, candidate }: Explainers,
 ): Explainer | string {
@@ -200,51 +197,21 @@ async function postedRequest(request: HttpRequest): Promise<WrittenRequest> {
   return jsonRequest(new TextDecoder().decode(body.bytes));
 }
 
-function usagePage(query: URLSearchParams): DebugPage {
+function usagePage(): DebugPage {
   return {
-    title: TITLE,
     text: () => USAGE,
     json: () => ({ usage: USAGE }),
-    html: () => form(query) + preHtml(USAGE),
   };
 }
 
 /** Makes the page that tells why there is nothing to show. */
 export function faultPage(
-  query: URLSearchParams,
   reason: string,
   status: 400 | 503 = 400,
 ): DebugPage {
   return {
-    title: TITLE,
     status,
     text: () => `${reason}\n`,
     json: () => ({ error: reason }),
-    html: () => form(query) + `<p role="alert">${textHtml(reason)}</p>`,
   };
-}
-
-function form(query: URLSearchParams): string {
-  const texts = query.getAll("descriptors").filter((text) => text !== "");
-  const fields = [...texts, ""].map((text, index) =>
-    `<label for="d${index}">Descriptor ${index + 1}</label>
-<input id="d${index}" name="descriptors" value="${
-      attributeHtml(text)
-    }" placeholder="key=value,key=value">`
-  );
-  return `<form><label for="domain">Domain</label>
-<input id="domain" name="domain" required value="${
-    attributeHtml(query.get("domain") ?? "")
-  }">
-${fields.join("\n")}
-<label for="hits">Hits</label>
-<input id="hits" name="hits" type="number" min="0" value="${
-    attributeHtml(query.get("hits") ?? "1")
-  }">
-<label for="rules">Rules</label>
-<select id="rules" name="rules"><option>live<option${
-    query.get("rules") === "candidate" ? " selected" : ""
-  }>candidate</select>
-<button>Explain</button></form>
-`;
 }

@@ -9,7 +9,7 @@
 
 import { CODE, type Code } from "../../../proto/rate_limit_response.ts";
 import type { PlannedDescriptor } from "../decision/plan.ts";
-import { formatPath, type Limit, windowWords } from "../rules/snapshot.ts";
+import { formatPath, limitWords } from "../rules/snapshot.ts";
 
 /**
  * How a candidate differs. The first two change the answer; with the others the
@@ -64,16 +64,6 @@ function formatLimit(planned: PlannedDescriptor): string {
       return [planned, ...planned.others ?? []]
         .map(({ limit }) => limitWords(limit)).join(" and ");
   }
-}
-
-/**
- * Returns a limit in words; the algorithm is left out when it is the default.
- */
-function limitWords(limit: Limit): string {
-  const { requestsPerUnit, algorithm, burst } = limit;
-  const how = algorithm === "fixed_window" ? "" : `, ${algorithm}`;
-  const most = burst === undefined ? "" : `, burst ${burst}`;
-  return `${requestsPerUnit} per ${windowWords(limit)}${how}${most}`;
 }
 
 /** Two rules that decide differently, and how often they did. */

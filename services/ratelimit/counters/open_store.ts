@@ -135,7 +135,7 @@ export function openCandidateStore(
 function candidateStats(stats: Stats): Stats {
   const own = (name: string) => name.replace(/^ratelimit\./, "$&candidate.");
   return {
-    counter: (name, segments) => stats.counter(own(name), segments),
+    counter: (name, origin) => stats.counter(own(name), origin),
     gauge: (name) => stats.gauge(own(name)),
     timer: (name) => stats.timer(own(name)),
   };

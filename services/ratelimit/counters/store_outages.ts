@@ -51,7 +51,9 @@ export class StoreOutages {
     const { name, logger, clock } = this.#options;
     this.#parts.add(part);
     this.#tell();
-    if (this.#parts.size > 1) return;
+    if (this.#parts.size > 1) {
+      return logger.info(`Part of ${name} is unavailable`, { part, reason });
+    }
     this.#sinceMs = clock.nowMs();
     logger.warn(`${name} is unavailable`, { reason });
   }
@@ -61,7 +63,9 @@ export class StoreOutages {
     if (!this.#parts.delete(part)) return;
     const { name, logger, clock } = this.#options;
     this.#tell();
-    if (this.#parts.size > 0) return;
+    if (this.#parts.size > 0) {
+      return logger.info(`Part of ${name} is available`, { part });
+    }
     const outageMs = Math.round(clock.nowMs() - this.#sinceMs);
     // As loud as the beginning, so that both are read at every level.
     logger.warn(`${name} is available`, { outageMs });

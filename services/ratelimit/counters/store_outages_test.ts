@@ -4,7 +4,7 @@ import { RecordingLogger } from "../../../tests/support/recording_logger.ts";
 import { StoreOutages } from "./store_outages.ts";
 import { outageTally } from "./store_telemetry.ts";
 
-Deno.test("StoreOutages tells of one outage, however many parts are out", () => {
+Deno.test("StoreOutages tells of one outage, and of its parts, however many are out", () => {
   const clock = new FakeClock();
   const logger = new RecordingLogger();
   const values = new Map<string, number>();
@@ -40,6 +40,8 @@ Deno.test("StoreOutages tells of one outage, however many parts are out", () => 
     logger.lines.map(({ message, fields }) => [message, fields]),
     [
       ["store is unavailable", { reason: "refused" }],
+      ["Part of store is unavailable", { part: "b", reason: "OOM" }],
+      ["Part of store is available", { part: "a" }],
       ["store is available", { outageMs: 500 }],
     ],
   );

@@ -15,6 +15,7 @@ import type { Logger } from "../../shared/logger.ts";
 import type { Pausing } from "../../shared/slices.ts";
 import type {
   CounterAnswer,
+  CounterOperation,
   CounterResult,
   CounterStore,
 } from "../counters/counter_store.ts";
@@ -22,7 +23,7 @@ import {
   type CounterKeyFormat,
   CounterKeyWriter,
 } from "../rules/counter_key.ts";
-import type { Snapshot } from "../rules/snapshot.ts";
+import type { Rule, Snapshot } from "../rules/snapshot.ts";
 import { requestMetadata } from "./dynamic_metadata.ts";
 import {
   composeResponse,
@@ -74,6 +75,29 @@ export interface DecisionWatcher {
     nowSeconds: number,
   ): ((made: MadeDecision | undefined) => void) | undefined;
 }
+
+/** Watches limits that are exceeded; must not throw. */
+export interface OverLimitWatcher {
+  /**
+   * Called for each limit that refuses hits, or would without shadow mode.
+   *
+   * @param keys Holds the key of the counter; valid until this returns.
+   * @param operation What was asked of the counter.
+   * @param rule The rule; undefined for a limit that came with the request.
+   */
+  note(keys: Uint8Array, operation: CounterOperation, rule?: Rule): void;
+  /**
+   * Called for each call that the store answers later, while its keys are
+   * valid.
+   *
+   * @returns What is called for its limits then; undefined when they aren't
+   * watched.
+   */
+  keep(keys: Uint8Array, length: number): OverLimitNote | undefined;
+}
+
+/** Takes a limit that was exceeded. */
+export type OverLimitNote = (operation: CounterOperation, rule?: Rule) => void;
 
 /** How decisions are made. */
 interface DeciderOptions {
@@ -129,6 +153,12 @@ interface DeciderOptions {
    */
   readonly watcher?: DecisionWatcher | undefined;
   /**
+   * Watches limits that are exceeded.
+   *
+   * @default no watcher
+   */
+  readonly overLimit?: OverLimitWatcher | undefined;
+  /**
    * Gets a warning of each domain that requests name and no rules have.
    *
    * @default no warnings
@@ -148,6 +178,8 @@ interface Pending {
   readonly nowSeconds: number;
   readonly requestMetadata: JsonObject | undefined;
   readonly watch: ReturnType<DecisionWatcher["begin"]>;
+  /** Takes exceeded limits; "now" while the keys of the plan are valid. */
+  note: OverLimitNote | undefined | "now";
 }
 
 /** Decides requests by the snapshot that was adopted last. */
@@ -218,6 +250,7 @@ export class Decider {
       this.#options.recorder.domainNotFound(domain, view.descriptorCount);
       serving.unknown?.note(domain);
     }
+    const { overLimit } = this.#options;
     const pending: Pending = {
       plan,
       serving,
@@ -226,6 +259,7 @@ export class Decider {
         ? requestMetadata(view)
         : undefined,
       watch: this.#options.watcher?.begin(view, nowSeconds),
+      note: overLimit && "now",
     };
     if (plan.operations.length === 0) return this.#answer([], pending);
     const answer = this.#options.store.apply({
@@ -236,9 +270,14 @@ export class Decider {
       stopWhenOver: !plan.countWhenLimited ||
         (this.#options.stopWhenOver ?? false),
     });
-    return answer instanceof Promise
-      ? answer.then((settled) => this.#settle(settled, pending))
-      : this.#settle(answer, pending);
+    if (!(answer instanceof Promise)) return this.#settle(answer, pending);
+    // Another call may write its keys over these before the answer is here.
+    const { length } = plan.operations;
+    pending.note = overLimit?.keep(
+      plan.keys,
+      plan.operations[length - 1]!.keyEnd,
+    );
+    return answer.then((settled) => this.#settle(settled, pending));
   }
 
   #settle(answer: CounterAnswer, pending: Pending): Decision {
@@ -281,11 +320,19 @@ export class Decider {
       readonly pending: Pending;
     },
   ): Judgement {
-    const judgement = judgePlanned(planned, results[planned.operation]!, {
-      nowSeconds: pending.nowSeconds,
+    const { operation, rule, hits } = planned;
+    const { plan, note, serving, nowSeconds } = pending;
+    const judgement = judgePlanned(planned, results[operation]!, {
+      nowSeconds,
       nearLimitRatio: this.#options.nearLimitRatio ?? 0.8,
     });
-    pending.serving.rules.limited(planned, judgement);
+    serving.rules.limited(planned, judgement);
+    const isOver = judgement.code === CODE.OVER_LIMIT && hits > 0;
+    if (isOver && note !== undefined) {
+      const asked = plan.operations[operation]!;
+      if (note !== "now") note(asked, rule);
+      else this.#options.overLimit?.note(plan.keys, asked, rule);
+    }
     return judgement;
   }
 }

@@ -79,7 +79,7 @@ export class StatsRecorder {
     const segment = isFull ? "overflow" : statDomain(domain);
     const counter = this.#stats.counter(
       `ratelimit.service.rate_limit.${segment}.domain_not_found`,
-      [segment, "domain_not_found"],
+      { segments: [segment, "domain_not_found"] },
     );
     if (!isFull) this.#unknownDomains.set(domain, counter);
     counter.add(descriptors);
@@ -152,17 +152,22 @@ export class RuleTally {
   }
 
   #getStats(planned: Planned<"limited"> | Planned<"unlimited">): RuleStats {
-    if (planned.statPath !== undefined) {
-      return this.#caches.requested.forPath(planned.statPath);
+    const { statPath, rule } = planned;
+    if (statPath !== undefined) {
+      const { requested } = this.#caches;
+      return requested.find(statPath) ??
+        requested.forPath(statPath, rule && fixedStatPath(rule));
     }
     // The rule is there: only a limit that came with the request has no rule,
     // and such a limit has its own path.
-    return this.#statsOfRule(planned.rule!);
+    return this.#statsOfRule(rule!);
   }
 
   #statsOfRule(rule: Rule): RuleStats {
-    return this.#fixed[rule.id] ??= this.#caches.configured.forPath(
-      fixedStatPath(rule),
-    );
+    return this.#fixed[rule.id] ??= this.#showRule(fixedStatPath(rule));
+  }
+
+  #showRule(path: string): RuleStats {
+    return this.#caches.configured.forPath(path, path);
   }
 }

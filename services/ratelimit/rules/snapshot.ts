@@ -258,6 +258,17 @@ export function describeRule(rule: Rule): string {
     (rule.label === "" ? "" : `, limit: ${rule.label}`);
 }
 
+/**
+ * Returns a limit in words, such as `10 per MINUTE`; the algorithm is left out
+ * when it is the default.
+ */
+export function limitWords(limit: Limit): string {
+  const { requestsPerUnit, algorithm, burst } = limit;
+  const how = algorithm === "fixed_window" ? "" : `, ${algorithm}`;
+  const most = burst === undefined ? "" : `, burst ${burst}`;
+  return `${requestsPerUnit} per ${windowWords(limit)}${how}${most}`;
+}
+
 /** Returns the window of a limit in words: its unit, or `15m`. */
 export function windowWords(limit: Limit): string {
   return isUnitWindow(limit) ? limit.unit : limit.window;

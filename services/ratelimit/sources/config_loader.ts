@@ -15,6 +15,7 @@ import type { ConfigDocument, Loaded } from "../rules/load.ts";
 import type { ConfigMessage } from "../rules/read_message.ts";
 import { describeRule, formatPath, type Snapshot } from "../rules/snapshot.ts";
 import type { Counter, Gauge, Stats } from "../stats/stats.ts";
+import { findRuleChanges } from "./rule_changes.ts";
 import {
   CONFIG_BOUNDS,
   type RawConfigFile,
@@ -151,6 +152,7 @@ export class ConfigLoader {
   readonly #files: FileFigures | undefined;
   readonly #first = Promise.withResolvers<void>();
   #following: Promise<void> = Promise.resolve();
+  #before: Snapshot | undefined;
   #isLoaded = false;
 
   /** Makes a loader that has loaded nothing. */
@@ -229,11 +231,30 @@ export class ConfigLoader {
     const outcome = await settle(async () => {
       await adopted;
       await this.#list(snapshot);
+      await this.#compare(snapshot);
     });
     if (outcome.kind === "failed") {
       const error = describeError(outcome.error);
       this.#options.logger.error(`Cannot show all ${this.#rules}`, { error });
     }
+  }
+
+  /** Logs how the rules differ from those before. */
+  async #compare(after: Snapshot): Promise<void> {
+    const before = this.#before;
+    this.#before = after;
+    if (before === undefined) return;
+    const { logger, pausing = NEVER_PAUSING } = this.#options;
+    const { lines, ...counts } = await findRuleChanges(
+      { before, after },
+      pausing,
+    );
+    const text = `${this.#rules[0]!.toUpperCase()}${this.#rules.slice(1)}`;
+    if (lines.length === 0) logger.info(`${text} are as before`);
+    else {logger.info(`${text} have changed`, {
+        ...counts,
+        first: lines.join("; "),
+      });}
   }
 
   /** Logs one line for each domain and descriptor, at debug. */

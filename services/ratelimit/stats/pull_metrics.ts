@@ -130,7 +130,7 @@ export class PullMetrics {
   #add(cell: StatCell): void {
     const { mapping, tags, logger } = this.#options;
     const { name, kind } = cell;
-    const segments = kind === "counter" ? cell.segments : undefined;
+    const segments = kind === "counter" ? cell.origin?.segments : undefined;
     const target = mapping({ name, kind, segments });
     if (target === undefined) return;
     const family = this.#getFamily(target, cell);

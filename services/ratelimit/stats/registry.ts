@@ -16,6 +16,7 @@ import {
   type Counter,
   type Gauge,
   statName,
+  type StatOrigin,
   type Stats,
   type Timer,
 } from "./stats.ts";
@@ -61,7 +62,7 @@ const overflowStatName = "ratelimit.stats.overflow";
 
 type CellClass<T extends StatCell> = new (
   name: string,
-  segments?: readonly string[],
+  origin?: StatOrigin,
 ) => T;
 
 /**
@@ -102,8 +103,8 @@ export class StatsRegistry implements Stats {
   }
 
   /** Returns the counter of a name. */
-  counter(name: string, segments?: readonly string[]): Counter {
-    return this.#own(name, CounterCell, segments) ??
+  counter(name: string, origin?: StatOrigin): Counter {
+    return this.#own(name, CounterCell, origin) ??
       this.#shared(overflowStatName, CounterCell, { name, kind: "counter" });
   }
 
@@ -144,7 +145,7 @@ export class StatsRegistry implements Stats {
     for (const change of changes) {
       const { name } = change;
       if (change.kind === "counter") {
-        this.counter(name, change.segments).add(change.increase);
+        this.counter(name, change.origin).add(change.increase);
       } else if (change.kind === "gauge") {
         const gauge = this.gauge(name);
         if (gauge instanceof GaugeCell) {
@@ -180,7 +181,7 @@ export class StatsRegistry implements Stats {
   #own<T extends StatCell>(
     rawName: string,
     Cell: CellClass<T>,
-    segments?: readonly string[],
+    origin?: StatOrigin,
   ): T | undefined {
     let cell = this.#byName.get(rawName);
     if (cell === undefined) {
@@ -189,7 +190,7 @@ export class StatsRegistry implements Stats {
       if (cell === undefined) {
         if (this.#ownNames >= this.#options.maxNames) return undefined;
         this.#ownNames++;
-        return this.#list(new Cell(name, segments));
+        return this.#list(new Cell(name, origin));
       }
     }
     return cell instanceof Cell ? cell : undefined;

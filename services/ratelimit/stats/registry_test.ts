@@ -76,7 +76,7 @@ Deno.test("counter.add() begins again when its total would be inexact", () => {
     {
       kind: "counter",
       name: "c",
-      segments: undefined,
+      origin: undefined,
       increase: 3,
       total: 3,
       index: 0,
@@ -151,7 +151,7 @@ Deno.test("StatsRegistry.absorb() adds the counters and timers of another thread
   main.gauge("g").set(5);
   main.timer("t").record(7);
   other.counter("c").add(3);
-  other.counter("path.total_hits", ["path", "total_hits"]).add(1);
+  other.counter("path.total_hits", { segments: ["path", "total_hits"] }).add(1);
   other.gauge("g").set(4);
   other.timer("t").record(30);
   main.absorb(1, [...reader.changes()]);

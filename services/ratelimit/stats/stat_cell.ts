@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { Counter, Gauge, Timer } from "./stats.ts";
+import type { Counter, Gauge, StatOrigin, Timer } from "./stats.ts";
 
 /** One statistic of the registry. */
 export type StatCell = CounterCell | GaugeCell | TimerCell;
@@ -16,15 +16,15 @@ export class CounterCell implements Counter {
   readonly kind = "counter";
   /** Full dotted name. */
   readonly name: string;
-  /** For a statistic of a rule, the parts of its name. */
-  readonly segments: readonly string[] | undefined;
+  /** Where it comes from; undefined unless it is one of a rule. */
+  readonly origin: StatOrigin | undefined;
   /** Sum of all additions since the start; see {@linkcode CounterCell.add}. */
   total = 0;
 
   /** Starts at 0. */
-  constructor(name: string, segments?: readonly string[]) {
+  constructor(name: string, origin?: StatOrigin) {
     this.name = name;
-    this.segments = segments;
+    this.origin = origin;
   }
 
   /**

@@ -25,13 +25,21 @@ export interface Timer {
   record(durationMs: number): void;
 }
 
+/** Where a statistic of a rule comes from. */
+export interface StatOrigin {
+  /** The parts of its name: domain, levels, and what is counted. */
+  readonly segments: readonly string[];
+  /**
+   * Path of the rule as configured, whose values the name may show; undefined
+   * for a limit that came with a request.
+   */
+  readonly rule?: string | undefined;
+}
+
 /** Returns statistics by their full dotted name; one name, one object. */
 export interface Stats {
-  /**
-   * Returns the counter of a name. For a statistic of a rule, `segments` are
-   * the parts of the name.
-   */
-  counter(name: string, segments?: readonly string[]): Counter;
+  /** Returns the counter of a name; one of a rule has an origin. */
+  counter(name: string, origin?: StatOrigin): Counter;
   /** Returns the gauge of a name. */
   gauge(name: string): Gauge;
   /** Returns the timer of a name. */
@@ -116,10 +124,17 @@ export interface RuleStats {
 /** Finds the counters of a rule by its path. */
 export interface RuleStatsCache {
   /**
+   * Returns the counters of a path that has them, or those of `overflow` when
+   * there is no room for more; undefined for a new path.
+   */
+  find(path: string): RuleStats | undefined;
+  /**
    * Returns the counters of a path, as {@linkcode statPath} makes and bounds
    * it; one path, one object.
+   *
+   * @param rule Path of the rule that counts by this path.
    */
-  forPath(path: string): RuleStats;
+  forPath(path: string, rule?: string): RuleStats;
 }
 
 /** Settings of {@linkcode createRuleStatsCache}. */
@@ -163,12 +178,14 @@ export function createRuleStatsCache(
   }
   const byPath = new Map<string, RuleStats>();
   const overflow = ruleStats(stats, "overflow");
+  const find = (path: string): RuleStats | undefined =>
+    byPath.get(path) ?? (byPath.size >= maxPaths ? overflow : undefined);
   return {
-    forPath(path) {
-      const known = byPath.get(path);
+    find,
+    forPath(path, rule) {
+      const known = find(path);
       if (known !== undefined) return known;
-      if (byPath.size >= maxPaths) return overflow;
-      const made = ruleStats(stats, path);
+      const made = ruleStats(stats, path, rule);
       byPath.set(path, made);
       return made;
     },
@@ -232,11 +249,11 @@ export function statPathText(path: string): string {
   return path.replaceAll(SEPARATOR, ".");
 }
 
-function ruleStats(stats: Stats, path: string): RuleStats {
+function ruleStats(stats: Stats, path: string, rule?: string): RuleStats {
   const text = prefix + statSegment(statPathText(path));
   const segments = path.split(SEPARATOR);
   const counter = (what: string): Counter =>
-    stats.counter(`${text}.${what}`, [...segments, what]);
+    stats.counter(`${text}.${what}`, { segments: [...segments, what], rule });
   return {
     totalHits: counter("total_hits"),
     overLimit: counter("over_limit"),

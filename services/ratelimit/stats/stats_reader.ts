@@ -11,6 +11,7 @@ import {
   TimerInterval,
   type TimerIntervalValues,
 } from "./stat_cell.ts";
+import type { StatOrigin } from "./stats.ts";
 
 /** A change that a sink should write. */
 export type StatChange = CounterChange | GaugeChange | TimerChange;
@@ -21,8 +22,8 @@ interface CounterChange {
   readonly kind: "counter";
   /** Full dotted name. */
   readonly name: string;
-  /** For a statistic of a rule, the parts of its name. */
-  readonly segments?: readonly string[] | undefined;
+  /** Where it comes from; undefined unless it is one of a rule. */
+  readonly origin?: StatOrigin | undefined;
   /** Growth since this reader saw the counter last; above 0. */
   readonly increase: number;
   /** Total of the counter since the start. */
@@ -162,6 +163,6 @@ export class StatsReader {
     this.#seen[index] = total;
     // The total is below what was seen: it began again.
     const increase = total < (seen ?? 0) ? total : total - (seen ?? 0);
-    return { kind, name, segments: cell.segments, increase, total, index };
+    return { kind, name, origin: cell.origin, increase, total, index };
   }
 }

@@ -6,7 +6,6 @@
  */
 
 import { systemClock } from "../../shared/clock.ts";
-import type { Logger } from "../../shared/logger.ts";
 import { pickBackend } from "../counters/store_plan.ts";
 import { shareStores, type StoreSharing } from "../counters/shared_stores.ts";
 import {
@@ -14,7 +13,6 @@ import {
   type RateLimitSettings,
   rateLimitSettings,
 } from "../settings.ts";
-import type { StatsRegistry } from "../stats/registry.ts";
 import { ServingThreads } from "./serving_threads.ts";
 
 /** Most threads of `WORKERS=auto`. */
@@ -80,7 +78,10 @@ function cannotServe(settings: RateLimitSettings, why: string): string {
  */
 export function openThreads(
   settings: RateLimitSettings,
-  tools: { readonly registry: StatsRegistry; readonly logger: Logger },
+  tools: Pick<
+    ConstructorParameters<typeof ServingThreads>[0],
+    "registry" | "overLimit" | "logger"
+  >,
 ): OpenThreads {
   if (settings.workers === 1) {
     return { threads: undefined, sharing: undefined };

@@ -16,6 +16,10 @@ import { stderrWriter } from "../../shared/stderr_writer.ts";
 import { openTracing } from "../../shared/telemetry/open_tracing.ts";
 import { ReportRelay } from "../../shared/watch/change_reports.ts";
 import {
+  MAX_KEYS_SENT,
+  type OverLimitKey,
+} from "../activity/over_limit_keys.ts";
+import {
   type DecisionListeners,
   DecisionService,
 } from "../decision_service.ts";
@@ -40,6 +44,8 @@ interface ThreadScope {
  * thread lives.
  */
 const BEAT_MS = 200;
+/** Beats between two messages with the counters that refuse most often. */
+const KEY_BEATS = 5;
 const MAX_FAULTS_TOLD = 5;
 
 /** Does what messages of the main thread ask for. */
@@ -127,6 +133,7 @@ class ServingThread {
   /** The configurations so far: each waits for the one before. */
   #configured: Promise<void> = Promise.resolve();
   #isConfigured = false;
+  #beatsDone = 0;
   #listeners: DecisionListeners | undefined;
 
   constructor(scope: ThreadScope, parts: ThreadParts) {
@@ -142,6 +149,7 @@ class ServingThread {
           kind: "beat",
           changes: this.#changesSeen(),
           connections: this.#listeners?.grpc.connections ?? 0,
+          overLimitKeys: this.#takeKeys(),
         }),
       onError: (error) =>
         logger.error("Cannot send statistics to the main thread", {
@@ -212,6 +220,12 @@ class ServingThread {
     await lifecycle.stop("the service stops");
     await this.#beats.stop();
     this.#scope.postMessage({ kind: "stopped", changes: this.#changesSeen() });
+  }
+
+  #takeKeys(): readonly OverLimitKey[] | undefined {
+    return this.#beatsDone++ % KEY_BEATS === 0
+      ? this.#parts.service.overLimitKeys?.top(MAX_KEYS_SENT)
+      : undefined;
   }
 
   #changesSeen(): FromThreadChanges {

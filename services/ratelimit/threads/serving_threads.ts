@@ -10,6 +10,7 @@ import type { Logger } from "../../shared/logger.ts";
 import { Periodic } from "../../shared/periodic.ts";
 import { describeError, waitAtMost } from "../../shared/settled.ts";
 import type { Part } from "../../shared/stopper.ts";
+import type { OverLimitBoard } from "../activity/over_limit_keys.ts";
 import { DECISION_REQUESTS } from "../api/rate_limit_methods.ts";
 import { Backoff } from "../backoff.ts";
 import { releaseStores, type SharedStores } from "../counters/shared_stores.ts";
@@ -31,6 +32,8 @@ interface ServingThreadsOptions {
   readonly stores: SharedStores;
   /** Gets the statistics of the threads. */
   readonly registry: StatsRegistry;
+  /** Gets the counters that refuse most often. */
+  readonly overLimit: OverLimitBoard;
   /** Gives the time. */
   readonly clock: Clock;
   /** Gets log lines about threads that end. */
@@ -311,6 +314,9 @@ class ServingThread {
         return this.#opened.resolve();
       case "beat":
         this.#count(message.connections);
+        if (message.overLimitKeys !== undefined) {
+          this.#options.overLimit.replace(this.#number, message.overLimitKeys);
+        }
         return this.#absorb(message.changes);
       case "stopped":
         this.#absorb(message.changes);
@@ -338,11 +344,13 @@ class ServingThread {
    * Replaces the worker, after a wait that grows when this happens repeatedly.
    */
   #ended(reason: string): void {
-    const { stores, registry, clock, logger, restarts } = this.#options;
+    const { stores, registry, overLimit, clock, logger, restarts } =
+      this.#options;
     this.#worker?.terminate();
     this.#worker = undefined;
     const wereCountersLost = releaseStores(stores, this.#number);
     registry.forget(this.#number);
+    overLimit.replace(this.#number, []);
     this.#count(0);
     if (this.#stopping !== undefined) return this.#stopped.resolve();
     const delayMs = this.#restarts.next();

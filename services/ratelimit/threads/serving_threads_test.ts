@@ -1,6 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { FakeClock } from "../../../tests/support/fake_clock.ts";
 import { RecordingLogger } from "../../../tests/support/recording_logger.ts";
+import { OverLimitBoard } from "../activity/over_limit_keys.ts";
 import { readSettings } from "../../shared/settings.ts";
 import { shareStores } from "../counters/shared_stores.ts";
 import { type RateLimitSettings, rateLimitSettings } from "../settings.ts";
@@ -49,6 +50,7 @@ function world(workers: number) {
   const clock = new FakeClock();
   const logger = new RecordingLogger();
   const registry = new StatsRegistry();
+  const overLimit = new OverLimitBoard();
   const threads = new ServingThreads({
     settings,
     stores: shareStores({
@@ -57,6 +59,7 @@ function world(workers: number) {
       hasCandidate: false,
     }),
     registry,
+    overLimit,
     clock,
     logger,
     startThread: () => {
@@ -69,7 +72,7 @@ function world(workers: number) {
     const found = registry.snapshot().find((one) => one.name === name);
     return found !== undefined && "value" in found ? found.value : undefined;
   };
-  return { threads, started, clock, logger, stat };
+  return { threads, started, clock, logger, overLimit, stat };
 }
 
 /** The main thread's listener, for tests in which it does not matter. */
@@ -181,8 +184,8 @@ Deno.test("ServingThreads lets a thread be silent for longer while it reads its 
   await threads.stop();
 });
 
-Deno.test("ServingThreads adds the statistics of threads, and forgets the gauges of those that ended", async () => {
-  const { threads, started, stat } = world(2);
+Deno.test("ServingThreads adds the statistics of threads, and forgets the gauges and keys of those that ended", async () => {
+  const { threads, started, overLimit, stat } = world(2);
   await threads.start();
   const calls = "ratelimit_server.ShouldRateLimit.total_requests";
   started[0]!.says({
@@ -192,7 +195,11 @@ Deno.test("ServingThreads adds the statistics of threads, and forgets the gauges
       { kind: "gauge", name: "g", value: 3, changed: true, index: 1 },
     ],
     connections: 2,
+    overLimitKeys: [
+      { rule: undefined, key: "k", perMinute: 7, maxError: 0 },
+    ],
   });
+  assertEquals(overLimit.list().map(({ perMinute }) => perMinute), [7]);
   assertEquals(
     [calls, "g", "ratelimit.threads.1.calls", "ratelimit.threads.1.connections"]
       .map(stat),
@@ -203,6 +210,7 @@ Deno.test("ServingThreads adds the statistics of threads, and forgets the gauges
     [calls, "g", "ratelimit.threads.1.connections"].map(stat),
     [5, 0, 0],
   );
+  assertEquals(overLimit.list(), []);
   await threads.stop();
 });
 

@@ -4,6 +4,7 @@
  * @module
  */
 
+import type { OverLimitKey } from "../activity/over_limit_keys.ts";
 import type { SharedStores } from "../counters/shared_stores.ts";
 import type { ServingPorts } from "../listeners.ts";
 import type { ConfigDocument } from "../rules/load.ts";
@@ -71,6 +72,11 @@ export type FromThread =
     readonly changes: readonly StatChange[];
     /** Open gRPC connections. */
     readonly connections: number;
+    /**
+     * The counters that refuse most often; undefined when they were sent within
+     * the last second.
+     */
+    readonly overLimitKeys?: readonly OverLimitKey[] | undefined;
   }
   | {
     /** The thread has stopped; these are the last changes of its statistics. */

@@ -117,17 +117,11 @@ interface HtmlPage {
    * @default none
    */
   readonly links?: readonly PageLink[];
-  /**
-   * Further style.
-   *
-   * @default none
-   */
-  readonly style?: string;
 }
 
 /** Makes a page in the layout that most have. */
 export function htmlPage(page: HtmlPage): string {
-  const { service, heading, content, links = [], style = "" } = page;
+  const { service, heading, content, links = [] } = page;
   const items = links.map(({ path, text }) => {
     const current = text === heading ? ' aria-current="page"' : "";
     return `<a href="${attributeHtml(path)}"${current}>${textHtml(text)}</a>`;
@@ -138,7 +132,7 @@ export function htmlPage(page: HtmlPage): string {
   const owner = `Tercet ${service}`;
   return htmlDocument({
     title: heading === owner ? owner : `${heading} · ${owner}`,
-    style: BASE_STYLE + PAGE_STYLE + style,
+    style: BASE_STYLE + PAGE_STYLE,
     body: `<div class="all">
 ${nav}<main>
 <h1>${textHtml(heading)}</h1>

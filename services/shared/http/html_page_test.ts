@@ -11,7 +11,6 @@ const PAGE = htmlPage({
     { path: "/other", text: "<Other>" },
   ],
   content: "<p>Text</p>",
-  style: "p { margin: 0; }",
 });
 
 Deno.test("htmlPage() frames a page, and marks its own link", () => {
@@ -23,7 +22,6 @@ Deno.test("htmlPage() frames a page, and marks its own link", () => {
       "<h1>This &amp; that</h1>\n<p>Text</p>",
       '<a href="/&quot;this&quot;" aria-current="page">This &amp; that</a>',
       '<a href="/other">&lt;Other&gt;</a>',
-      "p { margin: 0; }",
     ]
   ) assertStringIncludes(PAGE, part);
   const plain = htmlPage({ service: "a", heading: "Tercet a", content: "" });

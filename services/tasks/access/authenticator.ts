@@ -28,7 +28,7 @@ import type { CredentialToken } from "./credential_token.ts";
 import type { HeaderValues } from "./host.ts";
 import type { JwtOutcome, JwtVerifier, TokenSubject } from "./jwt.ts";
 import { scopesOfRole } from "./scope.ts";
-import type { User, WorkerCredential } from "../domain/records.ts";
+import type { Session, User, WorkerCredential } from "../domain/records.ts";
 
 /** What authentication needs of a user. */
 export type UserRecord = Pick<User, "id" | "role" | "status" | "payloads">;
@@ -50,6 +50,8 @@ export interface CredentialStore {
   readonly apiKeys: Credentials<KeyCredential>;
   /** The credentials of workers. */
   readonly workers: Credentials<WorkerCredential>;
+  /** Finds a user by the id. */
+  user(tenantId: string, id: string): MaybePromise<UserRecord | undefined>;
   /**
    * Finds the user that a token names: by issuer and subject, or, on the user's
    * first login, by the verified email address. Issuer and subject are then
@@ -207,6 +209,38 @@ export class Authenticator {
     }
   }
 
+  /**
+   * The caller of a session, by the credential that the session was opened
+   * with; undefined when that may not be used now, or not from there.
+   */
+  ofSession(
+    { tenantId, credential: { kind, id } }: Session,
+    clientAddress: string | undefined,
+  ): MaybePromise<Caller | undefined> {
+    if (kind === "user") {
+      return andThen(
+        this.#options.store.user(tenantId, id),
+        (user) =>
+          user === undefined || user.status === "disabled"
+            ? undefined
+            : callerOfUser(user, tenantId),
+      );
+    }
+    return andThen(
+      this.#options.store.apiKeys.find(tenantId, id),
+      (key) => {
+        const checked = checkCredential(key, {
+          matches: (stored) => stored !== undefined,
+          nowMs: this.#options.clock.nowMs(),
+          clientAddress,
+        });
+        return key !== undefined && checked.kind === "ok"
+          ? callerOfKey(key, tenantId)
+          : undefined;
+      },
+    );
+  }
+
   #check(
     credential: Credential | undefined,
     token: CredentialToken,
@@ -250,12 +284,7 @@ export class Authenticator {
         return INVALID;
       }
       this.#users.set(userKey(tenantId, outcome.subject), true);
-      const { id: userId, role, payloads } = user;
-      const scopes = scopesOfRole(role);
-      return {
-        kind: "ok",
-        caller: { kind: "user", tenantId, userId, role, scopes, payloads },
-      };
+      return { kind: "ok", caller: callerOfUser(user, tenantId) };
     });
   }
 }
@@ -265,6 +294,14 @@ function callerOfKey(
   tenantId: string,
 ): Caller {
   return { kind: "api_key", tenantId, keyId, scopes, payloads, madeBy };
+}
+
+function callerOfUser(
+  { id: userId, role, payloads }: UserRecord,
+  tenantId: string,
+): Caller {
+  const scopes = scopesOfRole(role);
+  return { kind: "user", tenantId, userId, role, scopes, payloads };
 }
 
 function callerOfWorker(

@@ -76,6 +76,8 @@ function setUp(): Setup {
       recall: known,
     },
     workers: { find: worker, recall: worker },
+    user: (tenantId, id) =>
+      tenantId === ACME.id && id === setup.user?.id ? setup.user : undefined,
     findUser: (tenantId) =>
       Promise.resolve(tenantId === ACME.id ? setup.user : undefined),
   };
@@ -265,6 +267,7 @@ Deno.test("Authenticator accepts no JWT where no identity provider is configured
     store: {
       apiKeys: none,
       workers: none,
+      user: gone,
       findUser: () => Promise.resolve(undefined),
     },
     clock: new FakeClock(),

@@ -5,6 +5,7 @@
  * @module
  */
 
+import { formatSpan } from "../../shared/duration.ts";
 import type { RunningCounts, WorkerDefinition } from "./records.ts";
 import type { DependencyState, DependencyVerdict } from "./dependency_rules.ts";
 import { type ExcludedOccurrence, MAX_EXCLUDED_SHOWN } from "./preview.ts";
@@ -116,7 +117,7 @@ function explainState(
       const forMs = nowMs - (task.startedAtMs ?? nowMs);
       return {
         code: "running",
-        message: `It has been running for ${span(forMs)}`,
+        message: `It has been running for ${formatSpan(forMs)}`,
         untilMs,
       };
     }
@@ -135,7 +136,9 @@ function describeCause({ status, error, startWithinMs }: Task): string {
     return `, since ${error.message},`;
   }
   return status === "expired" && startWithinMs !== undefined
-    ? `, since it was not begun within ${span(startWithinMs)} of its slot,`
+    ? `, since it was not begun within ${
+      formatSpan(startWithinMs)
+    } of its slot,`
     : "";
 }
 
@@ -167,7 +170,7 @@ function waitingFor(
 function leftToRetry({ purgeAtMs }: Task, nowMs: number): string {
   return purgeAtMs === undefined
     ? ""
-    : `, within ${span(purgeAtMs - nowMs)}: then it is removed`;
+    : `, within ${formatSpan(purgeAtMs - nowMs)}: then it is removed`;
 }
 
 function* listHindrances(
@@ -178,7 +181,7 @@ function* listHindrances(
   if (task.dateMs > nowMs) {
     yield {
       code: "not_due",
-      message: `It is not due for ${span(task.dateMs - nowMs)}` +
+      message: `It is not due for ${formatSpan(task.dateMs - nowMs)}` +
         describeMissed(task),
       untilMs: task.dateMs,
     };
@@ -201,8 +204,8 @@ function describeMissed({ missed, repeat }: Task): string {
   }
   const slots = missed === 1 ? "1 slot was" : `${missed} slots were`;
   const rule = repeat.catchUp === "none"
-    ? `no run began within ${span(getOnTimeMs(repeat))} of them`
-    : `no run began within ${span(repeat.catchUpWindowMs)} of them`;
+    ? `no run began within ${formatSpan(getOnTimeMs(repeat))} of them`
+    : `no run began within ${formatSpan(repeat.catchUpWindowMs)} of them`;
   return `; ${slots} missed, since catch_up is "${repeat.catchUp}" and ${rule}`;
 }
 
@@ -243,7 +246,7 @@ function* workerHindrances(
   if (silentMs > SILENT_AFTER_MS) {
     const since = workerSeenAtMs === undefined
       ? "has not asked for tasks since the service started"
-      : `last asked for tasks ${span(silentMs)} ago`;
+      : `last asked for tasks ${formatSpan(silentMs)} ago`;
     const message = `Its worker "${name}" ${since}; start one`;
     yield { code: "worker_silent", message };
   }
@@ -289,7 +292,7 @@ function* limitHindrances(
       : "Its worker's rate limit";
     yield {
       code: "rate_limit",
-      message: `${whose} is reached for ${span(nextStartMs - nowMs)}`,
+      message: `${whose} is reached for ${formatSpan(nextStartMs - nowMs)}`,
       untilMs: nextStartMs,
     };
   }
@@ -308,19 +311,4 @@ function explainLine(task: Task, { ahead }: ExplainFacts): Hindrance {
     code: "behind_others",
     message: `${ahead.count}${more} tasks of its worker come before it`,
   };
-}
-
-/** Formats a length of time in words, with its two largest units. */
-function span(ms: number): string {
-  const seconds = Math.max(0, Math.ceil(ms / 1_000));
-  const parts: [number, string][] = [
-    [Math.floor(seconds / 86_400), "d"],
-    [Math.floor(seconds / 3_600) % 24, "h"],
-    [Math.floor(seconds / 60) % 60, "min"],
-    [seconds % 60, "s"],
-  ];
-  const shown = parts.filter(([count]) => count > 0).slice(0, 2);
-  return shown.length === 0
-    ? "0 s"
-    : shown.map(([count, unit]) => `${count} ${unit}`).join(" ");
 }

@@ -141,7 +141,7 @@ export function chain(
 }
 
 /** The outcome of checking a chain. */
-type ChainVerdict =
+export type ChainVerdict =
   | { readonly kind: "ok"; readonly end: ChainEnd }
   | { readonly kind: "broken"; readonly seq: number; readonly reason: string };
 

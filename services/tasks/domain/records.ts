@@ -114,6 +114,27 @@ export interface ApiKey {
   readonly lastUsedAtMs?: number | undefined;
 }
 
+/** The time in which a person uses the console without signing in again. */
+export interface Session {
+  /** The tenant; empty for a session of the operator. */
+  readonly tenantId: string;
+  /** `session:` and the SHA-256 of the cookie in hexadecimal. */
+  readonly id: string;
+  /** Always 1. */
+  readonly version: number;
+  /** What the person signed in with, whose rights the session has. */
+  readonly credential: {
+    /** An API key, a user by the identity provider, or the operator's token. */
+    readonly kind: "key" | "user" | "operator";
+    /** The id of the key or user; the begin of the digest of the token. */
+    readonly id: string;
+  };
+  /** When it began. */
+  readonly createdAtMs: number;
+  /** When it ends at the latest. */
+  readonly endsAtMs: number;
+}
+
 /** What a worker logs in with. */
 export interface WorkerCredential {
   /** The tenant. */
@@ -181,6 +202,8 @@ export interface PlanLimits {
   readonly retentionMs: number | null;
   /** How long entries of the audit log are kept, in milliseconds. */
   readonly auditRetentionMs: number | null;
+  /** How long a session at the console lasts, in milliseconds. */
+  readonly sessionMs: number;
   /**
    * Records kept of a task's history, at least
    * {@linkcode MIN_HISTORY_PER_TASK}; older ones are folded away.
@@ -240,6 +263,7 @@ export const UNLIMITED_PLAN: Plan = {
     concurrency: null,
     retentionMs: 30 * DAY_MS,
     auditRetentionMs: 400 * DAY_MS,
+    sessionMs: DAY_MS / 2,
     historyPerTask: 10_000,
   },
   features: [],

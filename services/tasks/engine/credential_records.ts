@@ -6,7 +6,7 @@
  */
 
 import { type Network, parseNetwork } from "../../shared/ip_network.ts";
-import { andThen } from "../../shared/settled.ts";
+import { andThen, type MaybePromise } from "../../shared/settled.ts";
 import type { CredentialStore, UserRecord } from "../access/authenticator.ts";
 import type { KeyCredential } from "../access/credential.ts";
 import type { TokenSubject } from "../access/jwt.ts";
@@ -61,6 +61,11 @@ export class CredentialRecords implements CredentialStore {
       find: (tenantId, id) => credentials.get(tenantId, id),
       recall: (tenantId, id) => credentials.recall(tenantId, id),
     };
+  }
+
+  /** Finds a user by the id. */
+  user(tenantId: string, id: string): MaybePromise<UserRecord | undefined> {
+    return this.#parts.repositories.users.get(tenantId, id);
   }
 
   readonly #credential = (

@@ -7,6 +7,7 @@
 import type {
   Alert,
   ApiKey,
+  Session,
   Tenant,
   User,
   Webhook,
@@ -133,6 +134,8 @@ export interface Repositories {
   readonly users: RecordRepository<User>;
   /** API keys. */
   readonly keys: RecordRepository<ApiKey>;
+  /** Sessions of people at the console; all have one parent. */
+  readonly sessions: RecordRepository<Session>;
   /** Credentials of workers. */
   readonly credentials: RecordRepository<WorkerCredential>;
   /** Named secrets of workers. */
@@ -156,6 +159,9 @@ export interface Repositories {
  * tenants.
  */
 export const REGISTRY = "";
+
+/** What all records of sessions belong to. */
+export const SESSIONS_PARENT = "sessions";
 
 /** Opens the repositories over a store. */
 export function openRepositories(
@@ -189,6 +195,11 @@ export function openRepositories(
       getAlias: (user) => user.email.toLowerCase(),
     }),
     keys: new RecordRepository<ApiKey>(parts, { kind: "key", getTenantId }),
+    sessions: new RecordRepository<Session>(parts, {
+      kind: "service",
+      getTenantId,
+      getParentId: () => SESSIONS_PARENT,
+    }),
     credentials: new RecordRepository<WorkerCredential>(parts, {
       kind: "credential",
       getTenantId,

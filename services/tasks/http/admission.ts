@@ -13,8 +13,13 @@ import type {
   AuthenticationRequest,
   Authenticator,
 } from "../access/authenticator.ts";
-import { isOperatorToken, parseBearer } from "../access/authorization.ts";
+import {
+  isOperatorSession,
+  isOperatorToken,
+  parseBearer,
+} from "../access/authorization.ts";
 import { type Caller, mayLease, scopeLackedBy } from "../access/caller.ts";
+import { readSessionCookie } from "../access/session_cookie.ts";
 import type { Role, Scope } from "../access/scope.ts";
 import type { Tenant } from "../domain/records.ts";
 import {
@@ -22,6 +27,8 @@ import {
   leaseHolder,
   type Leases,
 } from "../engine/leases.ts";
+import { REGISTRY } from "../engine/repositories.ts";
+import type { Sessions } from "../engine/sessions.ts";
 import type { Store } from "../store/store.ts";
 import type { Incoming } from "./locate.ts";
 import { problem, type ProblemAnswer } from "./problem_answer.ts";
@@ -30,6 +37,11 @@ import { problem, type ProblemAnswer } from "./problem_answer.ts";
 export type Access =
   /** Every client may call the route. */
   | { readonly kind: "public" }
+  /**
+   * Pages of the console: every client may call the route, and the caller is
+   * that of the session whose cookie was sent.
+   */
+  | { readonly kind: "session" }
   /** A user or key of the tenant. */
   | {
     readonly kind: "member";
@@ -180,6 +192,11 @@ export interface AdmitOptions {
   readonly operatorDigests: readonly string[];
   /** Authenticates the callers of a tenant. */
   readonly authenticator: Authenticator;
+  /**
+   * Knows the sessions of the console.
+   * @default there are none
+   */
+  readonly sessions?: Pick<Sessions, "find" | "recall"> | undefined;
   /** Knows who holds leases. */
   readonly leaseSource: LeaseSource;
 }
@@ -233,6 +250,12 @@ export class RequestGate {
     switch (this.#gate.access.kind) {
       case "public":
         return stranger;
+      case "session": {
+        const owner = this.#sessionOwner();
+        const isRecalled = owner !== undefined &&
+          this.#options.sessions?.recall(owner, this.#cookie()) === true;
+        return isRecalled ? tenant?.id ?? OPERATOR : stranger;
+      }
       case "operator":
         return this.#judge().kind === "ok" ? OPERATOR : stranger;
       case "lease":
@@ -256,6 +279,8 @@ export class RequestGate {
     switch (this.#gate.access.kind) {
       case "public":
         return PUBLIC;
+      case "session":
+        return this.#ofSession();
       case "operator":
       case "lease":
         return this.#judge();
@@ -271,6 +296,42 @@ export class RequestGate {
         );
       }
     }
+  }
+
+  /** Admits a session, or a client without one, which pages have to expect. */
+  #ofSession(): MaybePromise<Admission> {
+    const { origin: { clientAddress } } = this.#incoming;
+    const { sessions, authenticator, operatorDigests } = this.#options;
+    const owner = this.#sessionOwner();
+    const cookie = this.#cookie();
+    if (owner === undefined || cookie === undefined) return PUBLIC;
+    return andThen(
+      sessions?.find(owner, cookie),
+      (session) => {
+        if (session === undefined) return PUBLIC;
+        const { kind, id } = session.credential;
+        if (kind === "operator") {
+          return isOperatorSession(id, operatorDigests)
+            ? { kind: "ok", caller: { kind: "operator" } }
+            : PUBLIC;
+        }
+        return andThen(
+          authenticator.ofSession(session, clientAddress),
+          (caller): Admission => ({ kind: "ok", caller }),
+        );
+      },
+    );
+  }
+
+  /** Whose sessions the host has: the tenant's, or the operator's. */
+  #sessionOwner(): string | undefined {
+    const { tenant, host } = this.#incoming;
+    return host === "accounts_admin" ? REGISTRY : tenant?.id;
+  }
+
+  #cookie(): string | undefined {
+    const { request: { headers }, origin: { scheme } } = this.#incoming;
+    return readSessionCookie(headers.get("cookie"), scheme);
   }
 
   #presented(tenant: Tenant): AuthenticationRequest {
@@ -326,7 +387,7 @@ function toAdmission(
 }
 
 /** Why a caller may not use a route; undefined when it may. */
-function deny(
+export function deny(
   caller: Caller,
   { access, params }: Gate,
 ): ProblemAnswer | undefined {

@@ -22,6 +22,8 @@ import type { Incoming } from "./locate.ts";
 export interface CallContext {
   /** The values of the path's `:name` segments, percent-decoded. */
   readonly params: Readonly<Record<string, string>>;
+  /** The path of the request as it was sent. */
+  readonly path: string;
   /** The query string as it was sent, without the question mark. */
   readonly rawQuery: string;
   /**
@@ -120,7 +122,7 @@ export function createContext(
 ): CallContext {
   const { params, caller, holder, pausing, nowMs, host } = options;
   const { extraWrites, reauthorize, answerPlace, charge } = options;
-  const { request, requestId, origin, rawQuery, prefix } = incoming;
+  const { request, requestId, origin, rawQuery, prefix, path } = incoming;
   const { tenant, limits } = incoming;
   return {
     params,
@@ -131,6 +133,7 @@ export function createContext(
     extraWrites,
     reauthorize,
     answerPlace,
+    path: prefix + path,
     rawQuery,
     requestId,
     tenant,

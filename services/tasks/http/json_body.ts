@@ -1,6 +1,6 @@
 /**
  * Reads request bodies as JSON, and checks their media type, size, encoding and
- * depth.
+ * depth. Bodies of the console's forms are read as text.
  *
  * @module
  */
@@ -107,8 +107,9 @@ export async function readJsonBody(
   switch (body.kind) {
     case "ok":
       if (body.bytes.byteLength === 0 && isOptional) return NO_BODY;
-      return contentType === undefined
-        ? unsupported(contentType, options)
+      if (contentType === undefined) return unsupported(contentType, options);
+      return options.mediaTypes.includes(FORM_MEDIA_TYPE)
+        ? readForm(body.bytes)
         : await parseJsonBody(body.bytes, options);
     case "too_large":
       return tooLarge(maxBytes, tooLargeAdvice);
@@ -124,6 +125,16 @@ export async function readJsonBody(
           detail: "Cannot read body: it did not arrive in time",
         });
   }
+}
+
+/** The media type of forms that browsers send. */
+export const FORM_MEDIA_TYPE = "application/x-www-form-urlencoded";
+
+/** A form's fields are read from its text by the route's own reader. */
+function readForm(bytes: Uint8Array): JsonBodyOutcome {
+  return isUtf8(bytes)
+    ? { kind: "ok", value: new TextDecoder().decode(bytes), bytes }
+    : malformed("it is not UTF-8");
 }
 
 /** Most members of one object of a body. */

@@ -278,6 +278,7 @@ function describeSecurity(
   ): Readonly<Record<string, readonly string[]>> => ({ [name]: scopes });
   switch (access.kind) {
     case "public":
+    case "session":
       return [];
     case "member":
       return [

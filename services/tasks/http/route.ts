@@ -14,10 +14,12 @@ import {
   readWhole,
   type Schema,
   type Shape,
+  shape,
 } from "../../shared/schema/schema.ts";
 import type { Answer } from "./answer.ts";
 import type { Access } from "./admission.ts";
 import type { Call, CallContext } from "./call.ts";
+import { FORM_MEDIA_TYPE } from "./json_body.ts";
 import type { Routable } from "./locate.ts";
 import { invalidRequest, type RequestFault } from "./problem_answer.ts";
 import type { ProblemCode } from "./problem_catalog.ts";
@@ -32,6 +34,9 @@ export interface BodyLimits {
 
 /** A media type of a JSON body. */
 type JsonMediaType = "application/json" | "application/merge-patch+json";
+
+/** A media type of a body. */
+type BodyMediaType = JsonMediaType | typeof FORM_MEDIA_TYPE;
 
 /** Options of {@linkcode requiredBody} and {@linkcode optionalBody}. */
 interface RouteBodyOptions {
@@ -69,7 +74,7 @@ export interface RouteBody<Body> {
   /** Whether the body may be left out. */
   readonly isOptional: boolean;
   /** The media types that the route accepts. */
-  readonly mediaTypes: readonly JsonMediaType[];
+  readonly mediaTypes: readonly BodyMediaType[];
   /** A valid body for the document, if the route gives one. */
   readonly example: JsonValue | undefined;
   /** Most values in the body, lists and objects included. */
@@ -111,6 +116,21 @@ export function optionalBody<Body>(
     read: (json) => readWhole(schema, json === undefined ? {} : json),
   };
 }
+
+/** A form that a browser sends; its fields are read by the handler. */
+export const FORM_BODY: RouteBody<URLSearchParams> = {
+  ...toBodyFacts(shape({ type: "object" }), {}),
+  mediaTypes: [FORM_MEDIA_TYPE],
+  isOptional: false,
+  read: (text) => ({ kind: "ok", value: new URLSearchParams(String(text)) }),
+};
+
+/** A query whose parameters are read by the handler. */
+export const ANY_QUERY: QuerySchema<URLSearchParams> = {
+  parameters: [],
+  definitions: () => new Map(),
+  read: (raw) => new URLSearchParams(raw),
+};
 
 function toBodyFacts(
   shape: Shape,

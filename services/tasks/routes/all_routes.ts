@@ -4,6 +4,8 @@
  * @module
  */
 
+import { consoleRoutes } from "../console/console_routes.ts";
+import type { ConsoleParts } from "../console/page.ts";
 import type { Operations } from "../engine/bulk/operations.ts";
 import type { AnyRoute } from "../http/route.ts";
 import { auditRoute, usageRoute } from "./account/account_reports.ts";
@@ -16,6 +18,7 @@ import { eventsRoute } from "./events/events_route.ts";
 import { keyRoutes } from "./keys/key_routes.ts";
 import { leaseRoutes } from "./leases/lease_routes.ts";
 import { instancesRoute } from "./service/instance_routes.ts";
+import { queuesRoute } from "./service/queue_routes.ts";
 import { planRoutes } from "./service/plan_routes.ts";
 import { serviceRoutes } from "./service/service_routes.ts";
 import { refusedRoutes } from "./tasks/refused_requests.ts";
@@ -40,6 +43,11 @@ export interface AllRoutesOptions {
    * @default the eraser finds the tenant by the mark in the store
    */
   readonly onTenantRemoved?: (() => void) | undefined;
+  /**
+   * What the console needs.
+   * @default there is no console
+   */
+  readonly console?: ConsoleParts | undefined;
 }
 
 /** All routes of all hosts. */
@@ -48,6 +56,7 @@ export function allRoutes(
   options: AllRoutesOptions,
 ): readonly AnyRoute[] {
   const { operations, tokens, onTenantRemoved: onRemoved } = options;
+  const { console } = options;
   const routes: readonly AnyRoute[] = [
     ...taskRoutes(parts, { operations }),
     ...refusedRoutes(parts),
@@ -66,8 +75,10 @@ export function allRoutes(
     signupRoute(parts, tokens),
     ...operatorRoutes(parts, onRemoved),
     instancesRoute(parts),
+    queuesRoute(parts),
     ...planRoutes(parts),
     ...serviceRoutes(parts, () => routes),
+    ...console === undefined ? [] : consoleRoutes(console, () => routes),
   ];
   return routes;
 }

@@ -293,7 +293,7 @@ function ascii(text: string): string {
 }
 
 async function* readLines(
-  stream: ReadableStream<Uint8Array>,
+  stream: ReadableStream<Uint8Array<ArrayBuffer>>,
 ): AsyncGenerator<string> {
   let rest = "";
   const texts = stream.pipeThrough(new TextDecoderStream(), {

@@ -11,6 +11,7 @@ import type { CallContext } from "../call.ts";
 export function demoCall(overrides: Partial<CallContext> = {}): CallContext {
   return {
     params: {},
+    path: "/api/v1/tasks",
     rawQuery: "",
     pausing: NEVER_PAUSING,
     charge() {},

@@ -8,7 +8,11 @@
 import { list } from "../../../shared/schema/composite.ts";
 import { object, optional } from "../../../shared/schema/object.ts";
 import { querySchema } from "../../../shared/schema/query.ts";
-import { described, named } from "../../../shared/schema/schema.ts";
+import {
+  described,
+  named,
+  type Schema,
+} from "../../../shared/schema/schema.ts";
 import { choice, integer } from "../../../shared/schema/values.ts";
 import { dateTime, JOB_NAME } from "../../domain/value_schemas.ts";
 import { utcTime } from "../../domain/instant.ts";
@@ -80,7 +84,7 @@ export const ACTIVITY_EXAMPLE = {
 };
 
 /** The schema of activity over time. */
-export const ACTIVITY = named(
+export const ACTIVITY: Schema<unknown> = named(
   "Activity",
   object({
     from: shownTime("When the first span begins"),

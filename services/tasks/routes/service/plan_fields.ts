@@ -129,6 +129,12 @@ const LIMIT_TABLE = {
     "Days an entry of the audit log is kept",
     inDays,
   ),
+  session: limit(
+    "sessionMs",
+    durationMs({ minimumMs: 60_000 }),
+    "How long people use the console before they sign in again",
+    exact,
+  ),
   history_per_task: limit(
     "historyPerTask",
     count(MIN_HISTORY_PER_TASK),

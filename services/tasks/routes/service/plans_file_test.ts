@@ -25,6 +25,7 @@ Deno.test("parsePlansFile() reads the example that is shipped", async () => {
     concurrency: 10,
     retentionMs: 7 * 86_400_000,
     auditRetentionMs: 30 * 86_400_000,
+    sessionMs: 8 * 3_600_000,
     historyPerTask: 100,
   });
   assertEquals(business?.limits.minIntervalMs, 1_000);

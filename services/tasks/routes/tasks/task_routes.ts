@@ -9,6 +9,7 @@ import type { ApiParts } from "../api_parts.ts";
 import type { AnyRoute } from "../../http/route.ts";
 import { bulkRoutes } from "./bulk_routes.ts";
 import { calendarRoutes } from "../calendars/calendar_routes.ts";
+import { checkHistoryRoute } from "./check_history.ts";
 import { createBatchRoute } from "./create_batch.ts";
 import { createTaskRoute } from "./create_task.ts";
 import { explainTaskRoute } from "./explain_task.ts";
@@ -46,6 +47,7 @@ export function taskRoutes(
     ...taskVerbRoutes(parts),
     retryTaskRoute(parts),
     taskHistoryRoute(parts),
+    checkHistoryRoute(parts),
     taskAttemptsRoute(parts),
     explainTaskRoute(parts),
     schedulePreviewRoute(parts),

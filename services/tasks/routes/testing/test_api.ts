@@ -12,6 +12,7 @@ import type { FairTurns } from "../../../shared/fair_turns.ts";
 import { NEVER_PAUSING, type Pausing } from "../../../shared/slices.ts";
 import { Authenticator } from "../../access/authenticator.ts";
 import type { Network } from "../../../shared/ip_network.ts";
+import type { ProviderLogin } from "../../access/provider_login.ts";
 import type { UserMirror } from "../../access/identity_provider.ts";
 import { PushCaller } from "../../delivery/push_call.ts";
 import {
@@ -23,6 +24,7 @@ import {
   UNLIMITED_PLAN,
   type WorkerDefinition,
 } from "../../domain/records.ts";
+import type { ConsoleParts } from "../../console/page.ts";
 import { Engine } from "../../engine/engine.ts";
 import { openParts } from "../../engine/parts.ts";
 import { Vault } from "../../engine/vault.ts";
@@ -34,6 +36,7 @@ import type { Store, Write } from "../../store/store.ts";
 import { TaskIds } from "../../store/task_id.ts";
 import { createMemoryStore } from "../../store/testing/memory_store.ts";
 import type { ApiParts } from "../api_parts.ts";
+import { Sessions } from "../../engine/sessions.ts";
 import { CredentialRecords } from "../../engine/credential_records.ts";
 import { createHandler } from "../../http/handler.ts";
 import { Cursors } from "../../http/page.ts";
@@ -51,8 +54,11 @@ export const SERVICE_HOST = "tercet.test";
 
 /** Options of {@linkcode openTestApi}. */
 export interface TestApiOptions {
-  /** The routes under test. */
-  readonly routes: (parts: ApiParts) => readonly AnyRoute[];
+  /** The routes under test, and with them those of the console. */
+  readonly routes: (
+    parts: ApiParts,
+    console: ConsoleParts,
+  ) => readonly AnyRoute[];
   /**
    * The store.
    * @default a new one in memory
@@ -120,6 +126,11 @@ export interface TestApiOptions {
    * @default tokens are refused
    */
   readonly issuer?: string;
+  /**
+   * Signs people in to the console.
+   * @default they sign in with keys alone
+   */
+  readonly login?: ProviderLogin;
   /**
    * Makes push calls.
    * @default one that resolves no name
@@ -264,7 +275,17 @@ export async function openTestApi(options: TestApiOptions): Promise<TestApi> {
     await engine.start();
     push.start();
   }
-  const routes = options.routes(parts);
+  const users = new CredentialRecords(engine.parts);
+  const authenticator = new Authenticator({ store: users, clock });
+  const sessions = new Sessions(engine.parts);
+  const routes = options.routes(parts, {
+    authenticator,
+    sessions,
+    users,
+    login: options.login,
+    operatorDigests: options.operatorDigests ?? [],
+    logger,
+  });
   const handler = createHandler({
     routes,
     serviceHost: SERVICE_HOST,
@@ -273,10 +294,8 @@ export async function openTestApi(options: TestApiOptions): Promise<TestApi> {
     repositories,
     limitsOfPlan: plans.getLimits,
     operatorDigests: options.operatorDigests ?? [],
-    authenticator: new Authenticator({
-      store: new CredentialRecords(engine.parts),
-      clock,
-    }),
+    authenticator,
+    sessions,
     leaseSource: engine,
     maxBodyBytes: options.maxBodyBytes ?? 8 * 1_048_576,
     maxBodiesBytes: 128 * 1_048_576,

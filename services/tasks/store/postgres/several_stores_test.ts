@@ -4,6 +4,7 @@ import { waitUntil } from "../../../../tests/support/wait_until.ts";
 import { systemClock } from "../../../shared/clock.ts";
 import { StoreFailedError } from "../../../shared/store_failed.ts";
 import type { Task } from "../../domain/task.ts";
+import { NO_ACTIVITY } from "../kept_counts.ts";
 import type { Notice } from "../instances.ts";
 import type {
   ClaimScope,
@@ -440,6 +441,65 @@ storesTest(
     assertEquals(await store.counts({ tenantId: TENANT }), { waiting: 7 });
     assertEquals(await store.proveCounts(), 1);
     assertEquals(await other.counts({ tenantId: TENANT }), { waiting: 10 });
+  },
+);
+
+storesTest(
+  "activity that is folded meanwhile is the same",
+  async ({ store, another }) => {
+    const other = await another();
+    const [series, span] = [
+      { workerId: "", job: "" },
+      { stepMs: 60_000, atMs: 120_000 },
+    ];
+    for (let round = 1; round <= 3; round++) {
+      await Promise.all([store, other].map((one, index) =>
+        commitAll(one, {
+          kind: "activity",
+          ...{ tenantId: TENANT, series, ...span },
+          expiresAtMs: 1_000 * round,
+          counts: { ...NO_ACTIVITY, created: 2, lagMaxMs: round + index },
+        })
+      ));
+      const query = { tenantId: TENANT, series, stepMs: 60_000 };
+      const read = () => other.activity({ ...query, fromMs: 0, toMs: 1e9 });
+      const expected = [{
+        ...NO_ACTIVITY,
+        ...{ atMs: 120_000, created: 4 * round, lagMaxMs: round + 1 },
+      }];
+      assertEquals(await read(), expected);
+      await store.fold();
+      assertEquals(await read(), expected);
+    }
+    assertEquals(await store.sweep(2_999, 9), 0);
+    assertEquals(await store.sweep(3_000, 9), 1);
+  },
+);
+
+storesTest(
+  "counts of jobs are mended after changes of programs that know none",
+  async ({ store, schema }) => {
+    const ids = sampleIds();
+    const tasks = ["one", "two", "two"].map((job) =>
+      sampleTask({ id: ids.next(), job, status: "waiting" })
+    );
+    await commitAll(store, ...tasks.map(creation));
+    const read = async () =>
+      (await store.topCounts({
+        ...{ tenantId: TENANT, by: "job", statuses: ["waiting"], limit: 9 },
+      })).map(({ job, counts }) => `${counts.waiting} ${job}`).sort();
+    await TEST_SERVER.sql(`UPDATE ${schema}.count_deltas SET job = NULL`);
+    assertEquals(await read(), []);
+    await store.fold();
+    assertEquals(await store.proveCounts(), 2);
+    assertEquals(await read(), ["1 one", "2 two"]);
+    await TEST_SERVER.sql(
+      `UPDATE ${schema}.job_counts SET count = CASE job WHEN 'one' THEN 4 ` +
+        "ELSE -1 END",
+    );
+    assertEquals(await store.proveCounts(), 2);
+    assertEquals(await read(), ["1 one", "2 two"]);
+    assertEquals(await store.proveCounts(), 0);
   },
 );
 

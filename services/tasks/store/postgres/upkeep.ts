@@ -132,7 +132,10 @@ const MEND_JOB_COUNTS = "WITH wrong AS (" +
   "FROM count_deltas WHERE tenant = $1::integer UNION ALL " +
   "SELECT lane, status, 0, count FROM job_counts " +
   "WHERE tenant = $1::integer) AS counts " +
-  "GROUP BY lane, status HAVING sum(kept) <> sum(of_jobs)) " +
+  "GROUP BY lane, status HAVING sum(kept) <> sum(of_jobs) " +
+  // Programs of earlier versions give a task another job without a delta.
+  "UNION SELECT lane, status FROM job_counts " +
+  "WHERE tenant = $1::integer AND count < 0) " +
   "INSERT INTO job_counts AS there(tenant, lane, status, job, count) " +
   "SELECT $1::integer, lane, status, job, sum(count) FROM (" +
   "SELECT lane, status, job, count(*) AS count FROM task_state " +

@@ -92,17 +92,16 @@ export class KeptReads {
       for (
         const kept of reader.rows(
           `SELECT status, count FROM ${table} WHERE tenant = ? AND lane = ? ` +
-            `AND status IN (${codes.join()}) AND count > 0` +
+            `AND status IN (${codes.join()})` +
             (job === undefined ? "" : " AND job = ?"),
           tenant,
           lane,
           ...(job === undefined ? [] : [job]),
         )
       ) {
-        counts[decodeStatus(readNumber(kept, "status"))] = readNumber(
-          kept,
-          "count",
-        );
+        const count = readNumber(kept, "count");
+        if (count === 0) continue;
+        counts[decodeStatus(readNumber(kept, "status"))] = count;
       }
       const workerId = reader.text(
         "SELECT worker FROM lanes WHERE lane = ?",

@@ -167,6 +167,11 @@ export class GroupSums {
     this.#transaction = [];
   }
 
+  /** The sums of the group so far, of its applied transactions. */
+  get sums(): Iterable<Readonly<Sum>> {
+    return this.#group.values();
+  }
+
   /** Writes the sums before the group is committed. */
   endGroup(): void {
     for (const { row, by } of this.#group.values()) {

@@ -43,8 +43,8 @@ const ADD_JOB_COUNT = "INSERT INTO job_counts VALUES(?, ?, ?, ?, ?) " +
 export class TaskCounts {
   readonly #before: StatementSync;
   readonly #countLive: StatementSync;
+  readonly #addCount: StatementSync;
   readonly #sums: GroupSums;
-  readonly #jobSums: GroupSums;
   /**
    * By how many the live tasks of tenants have changed in the group, and in the
    * transaction, which belongs to one tenant.
@@ -66,8 +66,8 @@ export class TaskCounts {
       "SELECT sum(count) AS live FROM task_counts " +
         `WHERE tenant = ? AND status < ${FIRST_FINAL_CODE}`,
     );
-    this.#sums = new GroupSums(db.prepare(ADD_COUNT));
-    this.#jobSums = new GroupSums(db.prepare(ADD_JOB_COUNT));
+    this.#addCount = db.prepare(ADD_COUNT);
+    this.#sums = new GroupSums(db.prepare(ADD_JOB_COUNT));
   }
 
   /**
@@ -75,7 +75,6 @@ export class TaskCounts {
    */
   beginGroup(): void {
     this.#sums.beginGroup();
-    this.#jobSums.beginGroup();
     this.#liveChanges.clear();
     this.#liveBefore.clear();
     this.#liveChange = 0;
@@ -106,15 +105,11 @@ export class TaskCounts {
       readonly to?: CountedPlace | undefined;
     },
   ): void {
-    const isInQueue = from?.queueId === to?.queueId &&
-      from?.status === to?.status;
-    if (isInQueue && from?.job === to?.job) return;
-    for (const [place, by] of [[from, -1], [to, 1]] as const) {
-      if (place === undefined) continue;
-      const queue = [tenant, place.queueId, place.status];
-      this.#jobSums.add([...queue, place.job], by);
-      if (!isInQueue) this.#sums.add(queue, by);
-    }
+    const isSame = from?.queueId === to?.queueId &&
+      from?.status === to?.status && from?.job === to?.job;
+    if (isSame) return;
+    if (from !== undefined) this.#sums.add(countedRow(tenant, from), -1);
+    if (to !== undefined) this.#sums.add(countedRow(tenant, to), 1);
     this.#tenant = tenant;
     this.#liveChange += countLive(to) - countLive(from);
   }
@@ -139,7 +134,6 @@ export class TaskCounts {
   /** Ends a transaction; its changes count only if it was applied. */
   endTransaction(isApplied: boolean): void {
     this.#sums.endTransaction(isApplied);
-    this.#jobSums.endTransaction(isApplied);
     if (isApplied && this.#liveChange !== 0) {
       const before = this.#liveChanges.get(this.#tenant) ?? 0;
       this.#liveChanges.set(this.#tenant, before + this.#liveChange);
@@ -150,9 +144,30 @@ export class TaskCounts {
 
   /** Writes the counts before the group is committed. */
   endGroup(): void {
+    const queues = new Map<string, { row: OperationValue[]; by: number }>();
+    for (const { row: [tenant, lane, status], by } of this.#sums.sums) {
+      const key = `${tenant} ${lane} ${status}`;
+      const queue = queues.get(key);
+      if (queue !== undefined) queue.by += by;
+      else {
+        queues.set(key, {
+          row: [tenant ?? null, lane ?? null, status ?? null],
+          by,
+        });
+      }
+    }
+    for (const { row, by } of queues.values()) {
+      if (by !== 0) this.#addCount.run(...row, by);
+    }
     this.#sums.endGroup();
-    this.#jobSums.endGroup();
   }
+}
+
+function countedRow(
+  tenant: OperationValue,
+  { queueId, status, job }: CountedPlace,
+): OperationValue[] {
+  return [tenant, queueId, status, job];
 }
 
 /** 1 for a place of live tasks, else 0. */

@@ -1,0 +1,280 @@
+/**
+ * The pages of the console: where each is, and what loads it. They are loaded
+ * with the first request for one, so that a start of the service does not wait
+ * for them.
+ *
+ * @module
+ */
+
+import type { Scope } from "../access/scope.ts";
+import type { Page } from "./page.ts";
+
+/** The path below which all pages are. */
+export const CONSOLE_PATH = "/console";
+
+/** A page of the console and where it is. */
+export interface ConsolePlace {
+  /** The method; `POST` takes what forms send. */
+  readonly method: "GET" | "POST";
+  /** The path below that of the console. */
+  readonly path: string;
+  /** Loads the page. */
+  readonly load: () => Promise<Page>;
+}
+
+/** A page that the navigation leads to. */
+export interface ConsoleLink {
+  /** The path below that of the console. */
+  readonly path: string;
+  /** Its name. */
+  readonly text: string;
+  /** The scope without which the API refuses what the page shows. */
+  readonly scope: Scope;
+}
+
+/** The pages that the navigation leads to, in its order. */
+export const CONSOLE_LINKS: readonly ConsoleLink[] = [
+  { path: "", text: "Overview", scope: "tasks:read" },
+  { path: "/tasks", text: "Tasks", scope: "tasks:read" },
+  { path: "/schedules", text: "Schedules", scope: "tasks:read" },
+  { path: "/workers", text: "Workers", scope: "workers:read" },
+  { path: "/users", text: "Users", scope: "users:read" },
+  { path: "/keys", text: "Keys", scope: "keys:read" },
+  { path: "/usage", text: "Usage", scope: "account:read" },
+  { path: "/audit", text: "Audit log", scope: "audit:read" },
+];
+
+/** What stands where there is no page. */
+const noPage: Page = () =>
+  Promise.resolve({
+    kind: "refused",
+    answer: {
+      status: 404,
+      headers: {},
+      body: {
+        code: "not_found",
+        title: "There is no such page",
+        detail: "The address is mistyped, or of another version.",
+      },
+    },
+  });
+
+/** All pages for people who have signed in. */
+export const CONSOLE_PAGES: readonly ConsolePlace[] = [
+  {
+    method: "GET",
+    path: "",
+    load: async () => (await import("./overview_page.tsx")).overviewPage,
+  },
+  {
+    method: "GET",
+    path: "/tasks",
+    load: async () => (await import("./task_list_page.tsx")).taskListPage,
+  },
+  {
+    method: "GET",
+    path: "/tasks/bulk",
+    load: async () => (await import("./bulk_page.tsx")).bulkPreviewPage,
+  },
+  {
+    method: "POST",
+    path: "/tasks/bulk",
+    load: async () => (await import("./bulk_page.tsx")).applyBulk,
+  },
+  {
+    method: "GET",
+    path: "/operations/:id",
+    load: async () => (await import("./bulk_page.tsx")).operationPage,
+  },
+  {
+    method: "GET",
+    path: "/tasks/:id",
+    load: async () => (await import("./task_page.tsx")).taskPage,
+  },
+  {
+    method: "POST",
+    path: "/tasks/:id",
+    load: async () => (await import("./task_actions.tsx")).actOnTask,
+  },
+  {
+    method: "GET",
+    path: "/tasks/new",
+    load: async () => (await import("./task_form_page.tsx")).newTaskPage,
+  },
+  {
+    method: "POST",
+    path: "/tasks/new",
+    load: async () => (await import("./task_form_page.tsx")).createTask,
+  },
+  {
+    method: "GET",
+    path: "/tasks/:id/edit",
+    load: async () => (await import("./task_form_page.tsx")).editTaskPage,
+  },
+  {
+    method: "POST",
+    path: "/tasks/:id/edit",
+    load: async () => (await import("./task_form_page.tsx")).changeTask,
+  },
+  {
+    method: "GET",
+    path: "/schedules",
+    load: async () =>
+      (await import("./schedule_list_page.tsx")).scheduleListPage,
+  },
+  {
+    method: "GET",
+    path: "/schedules/:id",
+    load: async () => (await import("./schedule_page.tsx")).schedulePage,
+  },
+  {
+    method: "POST",
+    path: "/schedules/:id",
+    load: async () => (await import("./schedule_page.tsx")).actOnSchedule,
+  },
+  {
+    method: "GET",
+    path: "/workers",
+    load: async () => (await import("./worker_list_page.tsx")).workerListPage,
+  },
+  {
+    method: "GET",
+    path: "/workers/new",
+    load: async () => (await import("./worker_form_page.tsx")).newWorkerPage,
+  },
+  {
+    method: "POST",
+    path: "/workers/new",
+    load: async () => (await import("./worker_form_page.tsx")).createWorker,
+  },
+  {
+    method: "GET",
+    path: "/workers/:id",
+    load: async () => (await import("./worker_page.tsx")).workerPage,
+  },
+  {
+    method: "POST",
+    path: "/workers/:id",
+    load: async () => (await import("./worker_page.tsx")).actOnWorker,
+  },
+  {
+    method: "GET",
+    path: "/workers/:id/edit",
+    load: async () => (await import("./worker_form_page.tsx")).editWorkerPage,
+  },
+  {
+    method: "POST",
+    path: "/workers/:id/edit",
+    load: async () => (await import("./worker_form_page.tsx")).changeWorker,
+  },
+  {
+    method: "POST",
+    path: "/workers/:id/secrets",
+    load: async () => (await import("./worker_secrets.tsx")).changeSecrets,
+  },
+  {
+    method: "GET",
+    path: "/workers/:id/test",
+    load: async () => (await import("./worker_test_page.tsx")).workerTestPage,
+  },
+  {
+    method: "POST",
+    path: "/workers/:id/test",
+    load: async () => (await import("./worker_test_page.tsx")).testWorker,
+  },
+  {
+    method: "GET",
+    path: "/users",
+    load: async () => (await import("./user_pages.tsx")).userListPage,
+  },
+  {
+    method: "POST",
+    path: "/users",
+    load: async () => (await import("./user_pages.tsx")).addUser,
+  },
+  {
+    method: "GET",
+    path: "/users/:id",
+    load: async () => (await import("./user_pages.tsx")).userPage,
+  },
+  {
+    method: "POST",
+    path: "/users/:id",
+    load: async () => (await import("./user_pages.tsx")).changeUser,
+  },
+  {
+    method: "GET",
+    path: "/keys",
+    load: async () => (await import("./key_page.tsx")).keyListPage,
+  },
+  {
+    method: "POST",
+    path: "/keys",
+    load: async () => (await import("./key_page.tsx")).makeKey,
+  },
+  {
+    method: "POST",
+    path: "/keys/:id",
+    load: async () => (await import("./key_page.tsx")).actOnKey,
+  },
+  {
+    method: "GET",
+    path: "/usage",
+    load: async () => (await import("./usage_page.tsx")).usagePage,
+  },
+  {
+    method: "POST",
+    path: "/usage",
+    load: async () => (await import("./usage_page.tsx")).changeTenant,
+  },
+  {
+    method: "GET",
+    path: "/audit",
+    load: async () => (await import("./audit_page.tsx")).auditPage,
+  },
+  { method: "GET", path: "/:page", load: () => Promise.resolve(noPage) },
+  { method: "GET", path: "/:page/:id", load: () => Promise.resolve(noPage) },
+];
+
+/** The pages that the operator's navigation leads to. */
+export const OPERATOR_LINKS: readonly Omit<ConsoleLink, "scope">[] = [
+  { path: "", text: "Overview" },
+  { path: "/tenants", text: "Tenants" },
+  { path: "/plans", text: "Plans" },
+];
+
+/** All pages for the operator. */
+export const OPERATOR_PAGES: readonly ConsolePlace[] = [
+  {
+    method: "GET",
+    path: "",
+    load: async () => (await import("./operator_page.tsx")).operatorPage,
+  },
+  {
+    method: "GET",
+    path: "/plans",
+    load: async () => (await import("./operator_page.tsx")).planListPage,
+  },
+  {
+    method: "GET",
+    path: "/tenants",
+    load: async () => (await import("./tenant_pages.tsx")).tenantListPage,
+  },
+  {
+    method: "POST",
+    path: "/tenants",
+    load: async () => (await import("./tenant_pages.tsx")).createTenant,
+  },
+  {
+    method: "GET",
+    path: "/tenants/:domain",
+    load: async () => (await import("./tenant_pages.tsx")).tenantPage,
+  },
+  {
+    method: "POST",
+    path: "/tenants/:domain",
+    load: async () => (await import("./tenant_pages.tsx")).changeTenant,
+  },
+  { method: "GET", path: "/:page", load: () => Promise.resolve(noPage) },
+  { method: "GET", path: "/:page/:id", load: () => Promise.resolve(noPage) },
+];
