@@ -15,6 +15,10 @@ interface Bench {
   readonly console: string;
   /** A task that has failed twice and is tried no more. */
   readonly failed: string;
+  /** A task that repeats. */
+  readonly schedule: string;
+  /** A user. */
+  readonly user: string;
 }
 
 interface Leased {
@@ -73,10 +77,26 @@ async function openBench(service: TasksProcess): Promise<Bench> {
   }
   await add({ key: "plain" });
   await add({ date: "2099-01-01T00:00:00Z", group: "eu" });
-  await add({ repeat: { cron: "0 8 * * *" }, timezone: "Europe/Berlin" });
+  const schedule = await add({
+    repeat: { cron: "30 2 * * *" },
+    date: "2099-03-20T00:00:00Z",
+    timezone: "Europe/Berlin",
+  });
+  await client.expect(201, ["POST", "/api/v1/workers", {
+    name: "hook",
+    url: "https://hook.example.com/tasks",
+  }]);
+  for (const body of [{ name: "KEY", value: "v" }, { type: "credential" }]) {
+    await client.expect(201, ["POST", "/api/v1/workers/hook/secrets", body]);
+  }
+  const { id: user } = await client.expect<{ readonly id: string }>(201, [
+    "POST",
+    "/api/v1/users",
+    { email: "ada@example.com", name: "Ada" },
+  ]);
   const { port } = getTarget(service);
   const console = `http://acme.localhost:${port}/console`;
-  return { client, key, console, failed };
+  return { client, key, console, failed, schedule, user };
 }
 
 /** Signs in with the keyboard alone. */
@@ -129,6 +149,21 @@ serviceTest(["chromium"], {
         "/tasks/bulk?action=retry&on=filter&filter=status%3Dfailed",
         "/tasks/bulk?action=retry&on=ids&filter=",
         "/tasks?done=bulk&changed=2&failed=1",
+        "/tasks/new?cron=30+2+*+*+*&timezone=Europe/Berlin",
+        "/schedules",
+        `/schedules/${bench.schedule}`,
+        `/tasks/${bench.schedule}/edit`,
+        "/workers",
+        "/workers/new",
+        "/workers/mailer",
+        "/workers/hook",
+        "/workers/hook/edit",
+        "/workers/hook/test",
+        "/users",
+        `/users/${bench.user}`,
+        "/keys",
+        "/usage",
+        "/audit",
       ]
     ) {
       await t.step(`/console${path} has no faults`, async () => {
@@ -158,6 +193,10 @@ serviceTest(["chromium"], {
     await t.step(
       "a page shows a change by itself",
       () => isLive(browser, bench),
+    );
+    await t.step(
+      "a form shows the next runs while a schedule is written",
+      () => previews(browser, bench),
     );
     await t.step(
       "CONSOLE=false leaves no page",
@@ -211,10 +250,12 @@ async function asksFirst(browser: Browser, bench: Bench): Promise<void> {
   );
   assertEquals(await pageFaults(browser), []);
   await browser.press("Escape");
-  assertEquals(
-    await browser.evaluate('document.querySelector("dialog")'),
-    null,
-  );
+  const isAsking = () =>
+    browser.evaluate('document.querySelector("dialog") !== null');
+  await waitUntil(async () => await isAsking() === false, {
+    what: "the question is gone",
+    intervalMs: 50,
+  });
   await press();
   await browser.leave(() => browser.press("Enter"));
   assertEquals(
@@ -260,6 +301,19 @@ async function isLive(browser: Browser, bench: Bench): Promise<void> {
     intervalMs: 100,
   });
   assertEquals(await focus(), focused);
+}
+
+async function previews(browser: Browser, { console }: Bench): Promise<void> {
+  await browser.go(`${console}/tasks/new`);
+  await browser.evaluate('document.getElementById("cron").focus()');
+  await browser.type("0 8 * * *");
+  const rows = () =>
+    browser.evaluate('document.querySelectorAll("#preview tbody tr").length');
+  await waitUntil(async () => await rows() === 10, {
+    what: "the next runs are shown",
+    intervalMs: 100,
+  });
+  assertEquals(await focused(browser), "cron");
 }
 
 async function times(browser: Browser, bench: Bench): Promise<void> {

@@ -8,6 +8,7 @@ const LIVE_MS = 1_000;
 const MOST_MS = 30_000;
 // Without events, as no event tells that there is nothing to fetch.
 const POLL_MS = 15_000;
+const PREVIEW_MS = 400;
 
 /** Shows times in the reader's zone; the title keeps the time of the service. */
 function showTimes(root) {
@@ -194,6 +195,32 @@ function goLive() {
   soon(POLL_MS);
 }
 
+let previewing;
+
+/** Shows what a form stands for while it is filled in. */
+function previewSoon({ target }) {
+  const form = target.closest("[data-preview]");
+  if (!form) return;
+  clearTimeout(previewing);
+  previewing = setTimeout(() => preview(form).catch(() => {}), PREVIEW_MS);
+}
+
+async function preview(form) {
+  const body = new URLSearchParams(new FormData(form));
+  body.set("do", "preview");
+  const response = await fetch(form.action, { method: "POST", body });
+  const page = new DOMParser().parseFromString(
+    await response.text(),
+    "text/html",
+  );
+  const next = page.querySelector("#preview [aria-live]");
+  const now = document.querySelector("#preview [aria-live]");
+  if (next === null || now === null) return;
+  showTimes(next);
+  now.replaceChildren(...next.childNodes);
+}
+
+document.addEventListener("input", previewSoon);
 document.addEventListener("keydown", onKey);
 document.addEventListener("submit", (event) => {
   if (!confirmForm(event.target, event.submitter)) event.preventDefault();
@@ -210,5 +237,8 @@ document.addEventListener("change", ({ target }) => {
     }
   }
 });
+// On a phone the pages are one long row.
+document.querySelector(".pages [aria-current]")
+  ?.scrollIntoView({ block: "nearest", inline: "center" });
 showTimes(document);
 goLive();

@@ -36,6 +36,12 @@ export interface ConsoleLink {
 export const CONSOLE_LINKS: readonly ConsoleLink[] = [
   { path: "", text: "Overview", scope: "tasks:read" },
   { path: "/tasks", text: "Tasks", scope: "tasks:read" },
+  { path: "/schedules", text: "Schedules", scope: "tasks:read" },
+  { path: "/workers", text: "Workers", scope: "workers:read" },
+  { path: "/users", text: "Users", scope: "users:read" },
+  { path: "/keys", text: "Keys", scope: "keys:read" },
+  { path: "/usage", text: "Usage", scope: "account:read" },
+  { path: "/audit", text: "Audit log", scope: "audit:read" },
 ];
 
 /** What stands where there is no page. */
@@ -89,6 +95,142 @@ export const CONSOLE_PAGES: readonly ConsolePlace[] = [
     method: "POST",
     path: "/tasks/:id",
     load: async () => (await import("./task_actions.tsx")).actOnTask,
+  },
+  {
+    method: "GET",
+    path: "/tasks/new",
+    load: async () => (await import("./task_form_page.tsx")).newTaskPage,
+  },
+  {
+    method: "POST",
+    path: "/tasks/new",
+    load: async () => (await import("./task_form_page.tsx")).createTask,
+  },
+  {
+    method: "GET",
+    path: "/tasks/:id/edit",
+    load: async () => (await import("./task_form_page.tsx")).editTaskPage,
+  },
+  {
+    method: "POST",
+    path: "/tasks/:id/edit",
+    load: async () => (await import("./task_form_page.tsx")).changeTask,
+  },
+  {
+    method: "GET",
+    path: "/schedules",
+    load: async () =>
+      (await import("./schedule_list_page.tsx")).scheduleListPage,
+  },
+  {
+    method: "GET",
+    path: "/schedules/:id",
+    load: async () => (await import("./schedule_page.tsx")).schedulePage,
+  },
+  {
+    method: "POST",
+    path: "/schedules/:id",
+    load: async () => (await import("./schedule_page.tsx")).actOnSchedule,
+  },
+  {
+    method: "GET",
+    path: "/workers",
+    load: async () => (await import("./worker_list_page.tsx")).workerListPage,
+  },
+  {
+    method: "GET",
+    path: "/workers/new",
+    load: async () => (await import("./worker_form_page.tsx")).newWorkerPage,
+  },
+  {
+    method: "POST",
+    path: "/workers/new",
+    load: async () => (await import("./worker_form_page.tsx")).createWorker,
+  },
+  {
+    method: "GET",
+    path: "/workers/:id",
+    load: async () => (await import("./worker_page.tsx")).workerPage,
+  },
+  {
+    method: "POST",
+    path: "/workers/:id",
+    load: async () => (await import("./worker_page.tsx")).actOnWorker,
+  },
+  {
+    method: "GET",
+    path: "/workers/:id/edit",
+    load: async () => (await import("./worker_form_page.tsx")).editWorkerPage,
+  },
+  {
+    method: "POST",
+    path: "/workers/:id/edit",
+    load: async () => (await import("./worker_form_page.tsx")).changeWorker,
+  },
+  {
+    method: "POST",
+    path: "/workers/:id/secrets",
+    load: async () => (await import("./worker_secrets.tsx")).changeSecrets,
+  },
+  {
+    method: "GET",
+    path: "/workers/:id/test",
+    load: async () => (await import("./worker_test_page.tsx")).workerTestPage,
+  },
+  {
+    method: "POST",
+    path: "/workers/:id/test",
+    load: async () => (await import("./worker_test_page.tsx")).testWorker,
+  },
+  {
+    method: "GET",
+    path: "/users",
+    load: async () => (await import("./user_pages.tsx")).userListPage,
+  },
+  {
+    method: "POST",
+    path: "/users",
+    load: async () => (await import("./user_pages.tsx")).addUser,
+  },
+  {
+    method: "GET",
+    path: "/users/:id",
+    load: async () => (await import("./user_pages.tsx")).userPage,
+  },
+  {
+    method: "POST",
+    path: "/users/:id",
+    load: async () => (await import("./user_pages.tsx")).changeUser,
+  },
+  {
+    method: "GET",
+    path: "/keys",
+    load: async () => (await import("./key_page.tsx")).keyListPage,
+  },
+  {
+    method: "POST",
+    path: "/keys",
+    load: async () => (await import("./key_page.tsx")).makeKey,
+  },
+  {
+    method: "POST",
+    path: "/keys/:id",
+    load: async () => (await import("./key_page.tsx")).actOnKey,
+  },
+  {
+    method: "GET",
+    path: "/usage",
+    load: async () => (await import("./usage_page.tsx")).usagePage,
+  },
+  {
+    method: "POST",
+    path: "/usage",
+    load: async () => (await import("./usage_page.tsx")).changeTenant,
+  },
+  {
+    method: "GET",
+    path: "/audit",
+    load: async () => (await import("./audit_page.tsx")).auditPage,
   },
   { method: "GET", path: "/:page", load: () => Promise.resolve(noPage) },
   { method: "GET", path: "/:page/:id", load: () => Promise.resolve(noPage) },

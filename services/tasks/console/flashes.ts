@@ -15,6 +15,13 @@ const TEXTS: Readonly<Record<string, string>> = {
   pause: "The task is paused.",
   resume: "The task goes on.",
   remove: "The task and its history are removed.",
+  skip: "The schedule leaves out that day.",
+  created: "It is created.",
+  removed: "It is removed.",
+  revoked: "The key is revoked: it no longer works.",
+  worker_pause: "The worker is paused: it is given nothing.",
+  worker_resume: "The worker goes on.",
+  saved: "The changes are saved.",
   bulk:
     "{changed} changed, {unchanged} needed no change, {failed} could not be " +
     "changed.",

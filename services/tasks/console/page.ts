@@ -11,7 +11,8 @@ import type {
   CredentialStore,
 } from "../access/authenticator.ts";
 import type { ProviderLogin } from "../access/provider_login.ts";
-import type { Caller } from "../access/caller.ts";
+import { type Caller, getScopes } from "../access/caller.ts";
+import type { Scope } from "../access/scope.ts";
 import type { ApiAnswer, ApiQuestion } from "../http/ask_api.ts";
 import type { Call, CallContext } from "../http/call.ts";
 import type { Sessions } from "../engine/sessions.ts";
@@ -119,6 +120,11 @@ export interface PageContent {
 
 /** Answers requests for a page, or what its forms send. */
 export type Page = (page: PageCall) => Promise<PageAnswer>;
+
+/** Whether the reader has a scope, so that a page offers what needs it. */
+export function may({ caller }: PageCall, scope: Scope): boolean {
+  return caller !== undefined && getScopes(caller).has(scope);
+}
 
 /** The problem of an API's answer; undefined when the answer is good. */
 export function refusalOf(answer: ApiAnswer): PageAnswer | undefined {

@@ -70,12 +70,12 @@ const ACTIONS: readonly Action[] = [
 export function TaskActions(
   { page, task }: { readonly page: PageCall; readonly task: ShownTask },
 ): VNode {
-  const { base, csrf, call } = page;
+  const { csrf, call } = page;
   const actions = ACTIONS.filter(({ fits }) => fits(task.status));
   const api = `${call.baseUrl}/v1/tasks/${task.id}`;
   return (
     <section aria-label="Actions">
-      <form method="post" action={`${base}/tasks/${task.id}`} class="row">
+      <form method="post" action={page.path.split("?", 1)[0]} class="row">
         <CsrfField csrf={csrf} />
         {actions.map(({ name, text, question }) => (
           <button
@@ -114,9 +114,9 @@ function curlOf(api: string, name: string): string {
     : `curl -X POST ${authorization} ${api}/${name}`;
 }
 
-/** Does what a button of a task's page says. */
+/** Does what a button says on the page of a task or of its schedule. */
 export async function actOnTask(page: PageCall): Promise<PageAnswer> {
-  const { base, form, params } = page;
+  const { form, params } = page;
   const name = form.get("action") ?? "";
   const id = encodeURIComponent(params.id ?? "");
   const answer = await page.ask(
@@ -124,10 +124,11 @@ export async function actOnTask(page: PageCall): Promise<PageAnswer> {
       ? { method: "DELETE", path: `/v1/tasks/${id}` }
       : { method: "POST", path: `/v1/tasks/${id}/${encodeURIComponent(name)}` },
   );
+  const [here = ""] = page.path.split("?", 1);
   return refusalOf(answer) ?? {
     kind: "redirect",
     to: name === "remove"
-      ? `${base}/tasks?done=remove`
-      : `${base}/tasks/${id}?done=${encodeURIComponent(name)}`,
+      ? `${here.slice(0, here.lastIndexOf("/"))}?done=remove`
+      : `${here}?done=${encodeURIComponent(name)}`,
   };
 }

@@ -9,9 +9,9 @@ import type { VNode } from "preact";
 import { ChoiceField, TextField } from "../../shared/console/form.tsx";
 import { Empty, Live, Time } from "../../shared/console/parts.tsx";
 import { type Column, Pager, Table } from "../../shared/console/table.tsx";
-import { getScopes } from "../access/caller.ts";
 import { TASK_STATUSES } from "../domain/task.ts";
 import {
+  may,
   type PageAnswer,
   type PageCall,
   refusalOf,
@@ -68,6 +68,9 @@ export async function taskListPage(page: PageCall): Promise<PageAnswer> {
   return refusalOf(answer) ?? {
     kind: "page",
     title: "Tasks",
+    actions: may(page, "tasks:write")
+      ? <a class="button primary" href={`${base}/tasks/new`}>New task</a>
+      : null,
     content: (
       <>
         <Filters filter={filter} page={page} workers={workers} />
@@ -197,13 +200,12 @@ function List(
     readonly list: ShownList<ShownTask>;
   },
 ): VNode {
-  const { query, base, caller } = page;
+  const { query, base } = page;
   const path = `${base}/tasks`;
   const here = Object.fromEntries(filter);
   const order = orderOf(query);
   const isFirst = query.get("cursor") === null;
-  const mayChange = caller !== undefined &&
-    getScopes(caller).has("tasks:write");
+  const mayChange = may(page, "tasks:write");
   if (list.data.length === 0 && list.next === null) {
     return <Nothing page={page} isFiltered={filter.size > 0} />;
   }

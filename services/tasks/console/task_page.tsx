@@ -15,8 +15,8 @@ import {
   Time,
 } from "../../shared/console/parts.tsx";
 import { Timeline } from "../../shared/console/timeline.tsx";
-import { getScopes } from "../access/caller.ts";
 import {
+  may,
   type PageAnswer,
   type PageCall,
   refusalOf,
@@ -71,6 +71,7 @@ export async function taskPage(page: PageCall): Promise<PageAnswer> {
     one !== undefined
   );
   if (gone !== undefined) return gone;
+  const isWriter = may(page, "tasks:write");
   const records = history.body as ShownList<ShownRecord>;
   const isChecked = page.query.has("check") ||
     (records.data[0]?.seq ?? 0) <= CHECKED_AT_ONCE;
@@ -81,14 +82,29 @@ export async function taskPage(page: PageCall): Promise<PageAnswer> {
     kind: "page",
     title: `${task.worker} · ${task.job}`,
     heading: <span>{`${task.worker} · ${task.job}`}</span>,
-    actions: <TaskLink base={page.base} id={task.id} />,
+    actions: (
+      <>
+        <TaskLink base={page.base} id={task.id} />
+        {task.repeat === null
+          ? null
+          : (
+            <a class="button" href={`${page.base}/schedules/${task.id}`}>
+              Schedule
+            </a>
+          )}
+        {isWriter
+          ? (
+            <a class="button" href={`${page.base}/tasks/${task.id}/edit`}>
+              Edit
+            </a>
+          )
+          : null}
+      </>
+    ),
     content: (
       <Live id="task">
         <Lead task={task} explanation={explained.body as Explanation} />
-        {page.caller !== undefined &&
-            getScopes(page.caller).has("tasks:write")
-          ? <TaskActions page={page} task={task} />
-          : null}
+        {isWriter ? <TaskActions page={page} task={task} /> : null}
         <History
           task={task}
           attempts={(attempts.body as ShownList<ShownAttempt>).data}

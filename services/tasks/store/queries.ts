@@ -36,6 +36,8 @@ export interface TaskQuery {
   readonly isDue?: boolean | undefined;
   /** The code of the last error. */
   readonly errorCode?: string | undefined;
+  /** Whether the tasks repeat. */
+  readonly repeats?: boolean | undefined;
   /** The time that orders the tasks; ties are broken by id. */
   readonly sort: "date" | "created_at";
   /** The direction of the order. */

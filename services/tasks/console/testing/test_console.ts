@@ -130,3 +130,37 @@ export async function openTestConsole(
     signIn: (key = api.ownerKey) => send("/sign-in", { key }),
   };
 }
+
+/**
+ * The values of the fields after a text of a page, as a browser sends them.
+ */
+export function fieldsOf(
+  html: string,
+  after: string,
+): Record<string, string> {
+  const decoded = (text: string): string =>
+    text.replaceAll("&quot;", '"').replaceAll("&lt;", "<")
+      .replaceAll("&amp;", "&");
+  const main = html.slice(html.indexOf(after));
+  const fields: Record<string, string> = {};
+  for (const [tag] of main.matchAll(/<input[^>]*>/g)) {
+    const name = / name="([^"]+)"/.exec(tag)?.[1] ?? "";
+    fields[name] = decoded(/ value="([^"]*)"/.exec(tag)?.[1] ?? "");
+  }
+  for (
+    const [, name = "", text = ""] of main.matchAll(
+      /<textarea[^>]* name="([^"]+)"[^>]*>([^<]*)<\/textarea>/g,
+    )
+  ) fields[name] = decoded(text);
+  for (
+    const [, name = "", options = ""] of main.matchAll(
+      /<select[^>]* name="([^"]+)"[^>]*>(.*?)<\/select>/gs,
+    )
+  ) {
+    const chosen = /<option(?=[^>]* selected)[^>]* value="([^"]*)"/.exec(
+      options,
+    );
+    fields[name] = chosen?.[1] ?? "";
+  }
+  return fields;
+}

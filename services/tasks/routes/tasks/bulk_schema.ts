@@ -77,6 +77,7 @@ const FILTER = refined(
     tag: optional(oneOrMore(LABEL), FILTER_WORDS.tag),
     metadata: optional(METADATA, FILTER_WORDS.metadata),
     due: optional(boolean(), FILTER_WORDS.due),
+    repeats: optional(boolean(), FILTER_WORDS.repeats),
   }),
   // A filter that was forgotten must not mean all tasks.
   ({ by: _by, tz: _tz, ...conditions }) =>

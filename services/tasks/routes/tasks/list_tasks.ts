@@ -88,6 +88,7 @@ export const FILTER_WORDS = {
   tag: "Tags, all of which they have",
   metadata: "Named labels with their values, all of which they have",
   due: "Whether they may be taken by a worker now",
+  repeats: "Whether they have a schedule",
 } as const;
 
 /** The conditions that lists and bulk actions have in the same form. */
@@ -120,6 +121,8 @@ interface FilterInput extends ObjectOf<typeof FILTER_FIELDS> {
   readonly metadata?: Readonly<Record<string, string>>;
   /** Whether the tasks may be claimed now. */
   readonly due?: boolean;
+  /** Whether the tasks repeat. */
+  readonly repeats?: boolean;
 }
 
 /** Options of {@linkcode readFilter}. */
@@ -176,7 +179,7 @@ export async function readFilter(
   if (faults.length > 0 || range.kind === "invalid") {
     return invalidRequest(faults);
   }
-  const { by, job, group, key, tag, metadata, due, error } = input;
+  const { by, job, group, key, tag, metadata, due, repeats, error } = input;
   const statuses = input.status?.flatMap((word) => STATUS_WORDS[word] ?? []);
   return {
     kind: "ok",
@@ -191,6 +194,7 @@ export async function readFilter(
       tags: tag,
       metadata,
       isDue: due,
+      repeats,
       errorCode: error,
     },
   };
@@ -209,6 +213,7 @@ const LIST_QUERY = querySchema({
     described(METADATA_VALUE, FILTER_WORDS.metadata),
   ),
   due: optional(booleanText(), FILTER_WORDS.due),
+  repeats: optional(booleanText(), FILTER_WORDS.repeats),
   sort: withDefault(
     choice(["date", "created_at"]),
     "date",
@@ -241,7 +246,7 @@ export function listTasksRoute(parts: TasksParts): AnyRoute {
       "all of what they are written as: `start=2016&end=2017` is both years. " +
       "A page may be short, or empty, and have a `next` all the same: where " +
       "no index knows what is asked for (`tag`, `metadata`, `group`, `job`, " +
-      "`error`, `due=false`, a time that does not order the list), it ends " +
+      "`error`, `repeats`, `due=false`, a time that does not order the list), it ends " +
       "after 20,000 tasks were looked at. The last page is the one whose " +
       "`next` is null.",
     query: LIST_QUERY,

@@ -233,7 +233,7 @@ function listConditions(
   readonly conditions: readonly string[];
   readonly needsDefinition: boolean;
 } {
-  const { fromMs, toMs, job, group, key, isDue, errorCode } = query;
+  const { fromMs, toMs, job, group, key, isDue, errorCode, repeats } = query;
   const conditions: string[] = [];
   let needsDefinition = false;
   if (!isBoundedBySort(query)) {
@@ -260,6 +260,14 @@ function listConditions(
   }
   if (isDue !== undefined) {
     conditions.push(`state.rank IS ${isDue ? "NOT NULL" : "NULL"}`);
+  }
+  if (repeats !== undefined) {
+    // Only the member itself reads so: in strings the quotes are escaped, and
+    // no other member of a definition has objects with names of its own.
+    needsDefinition = true;
+    conditions.push(
+      `strpos(tasks.definition, '"repeat":{') ${repeats ? ">" : "="} 0`,
+    );
   }
   const labels = [
     ...(query.tags ?? []).map(tagLabel),

@@ -180,7 +180,7 @@ function among(
 function listConditions(
   query: ListFilter,
 ): readonly Condition[] {
-  const { fromMs, toMs, job, group, key, isDue, errorCode } = query;
+  const { fromMs, toMs, job, group, key, isDue, errorCode, repeats } = query;
   const conditions: Condition[] = [];
   function require(sql: string, ...values: readonly SQLInputValue[]): void {
     conditions.push({ sql, values });
@@ -199,6 +199,10 @@ function listConditions(
   if (errorCode !== undefined) {
     require("instr(body, ?) > 0", `"code":${JSON.stringify(errorCode)}`);
     require("json_extract(body, '$.error.code') = ?", errorCode);
+  }
+  if (repeats === true) require("instr(body, '\"repeat\":{') > 0");
+  if (repeats !== undefined) {
+    require(`json_type(body, '$.repeat') IS ${repeats ? "NOT NULL" : "NULL"}`);
   }
   for (const tag of query.tags ?? []) {
     require("instr(body, ?) > 0", JSON.stringify(tag));

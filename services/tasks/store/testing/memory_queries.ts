@@ -54,6 +54,8 @@ function isWanted(task: Task, query: TaskQuery): boolean {
     task.group === (query.group ?? task.group) &&
     task.key === (query.key ?? task.key) &&
     isDue === (query.isDue ?? isDue) &&
+    (task.repeat !== undefined) ===
+      (query.repeats ?? task.repeat !== undefined) &&
     task.error?.code === (query.errorCode ?? task.error?.code) &&
     (query.tags ?? []).every((tag) => task.tags.includes(tag)) &&
     Object.entries(query.metadata ?? {}).every(([name, value]) =>

@@ -58,6 +58,8 @@ export function listCases(): readonly StoreCase[] {
           (task) => task.error?.code === "timed_out",
         ],
         [{ errorCode: "timed" }, () => false],
+        [{ repeats: true }, (task) => task.repeat !== undefined],
+        [{ repeats: false }, (task) => task.repeat === undefined],
         ...TAGS.map((tag) =>
           [{ tags: [tag] }, (task: Task) => task.tags.includes(tag)] as const
         ),
@@ -173,6 +175,16 @@ export function listCases(): readonly StoreCase[] {
   });
 }
 
+const REPEAT: Task["repeat"] = {
+  cron: "0 8 * * *",
+  catchUp: "one",
+  catchUpWindowMs: 86_400_000,
+  onTimeMs: 10_000,
+  jitterMs: 0,
+  mode: "same",
+  onFailure: "continue",
+};
+
 function drawTasks(count: number): Task[] {
   const random = new SeededRandom(count);
   const ids = sampleIds();
@@ -188,6 +200,7 @@ function drawTasks(count: number): Task[] {
       group: random.pick(GROUPS),
       ...(random.chance(0.5) ? { key: `key ${index % 7} ${index}` } : {}),
       ...(index === 3 ? { key: "key 3" } : {}),
+      ...(index % 4 === 1 ? { repeat: REPEAT } : {}),
       tags: TAGS.filter(() => random.chance(0.3)),
       metadata: {
         ...(random.chance(0.5) ? { a: random.pick(["1", "2"]) } : {}),
