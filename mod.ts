@@ -42,7 +42,7 @@ export type {
   Deprecation,
   RelayerCompatibility,
 } from "./sdk/memory/compatibility.ts";
-export type { MemConfig } from "./sdk/memory/config.ts";
+export type { DelegateSigner, MemConfig } from "./sdk/memory/config.ts";
 export type { CallOptions } from "./sdk/memory/life.ts";
 export type {
   KeyServerConfig,

@@ -104,6 +104,9 @@ const VAULT_USERS: readonly string[] = [
   "services/shared/ledger/",
 ];
 
+/** The page that owners run in their browsers is a client, as others are. */
+const BROWSER_PAGE = "services/relayer/browser/";
+
 function mayUseVault(from: string, to: string): boolean {
   return to.startsWith("sdk/vault/") &&
     VAULT_USERS.some((room) => from.startsWith(room));
@@ -133,7 +136,7 @@ function serviceFault(edge: ServiceImport): string | undefined {
       : "a service imports no other service";
   }
   if (imported.kind === "sdk") {
-    return mayUseVault(from, to)
+    return mayUseVault(from, to) || from.startsWith(BROWSER_PAGE)
       ? undefined
       : "a service does not import the SDK";
   }

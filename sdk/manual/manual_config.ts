@@ -26,7 +26,9 @@ export interface WalletSigner {
 }
 
 /** The configuration of a client that encrypts for itself. */
-export interface MemManualConfig extends Omit<MemConfig, "ranking"> {
+export interface MemManualConfig extends Omit<MemConfig, "key" | "ranking"> {
+  /** The delegate's private key: hexadecimal, `suiprivkey…`, or 32 bytes. */
+  readonly key: string | Uint8Array;
   /**
    * The wallet that signs requests for the keys of memories. Requests to the
    * relayer are signed with `key` nevertheless. Cannot be given together with
@@ -208,6 +210,9 @@ export function resolveManualConfig(
   };
   const base = resolveConfig(config);
   try {
+    if (base.signer !== undefined) {
+      throw configFault("key only signs; this client needs the private key");
+    }
     const keyServers = readChoices(base);
     if (keyServers.length === 0 && !checked.trustRelayerKeyServers) {
       throw configFault(

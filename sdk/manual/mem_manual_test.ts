@@ -320,6 +320,10 @@ Deno.test("create() names what is missing or contradicts something", async () =>
   const faults: readonly (readonly [object, string])[] = [
     [{ embed: undefined }, "nothing makes vectors of texts"],
     [{ embeddingApiKey: "k" }, "two make vectors"],
+    [
+      { key: { publicKey: new Uint8Array(32), sign: () => {} } },
+      "key only signs; this client needs the private key",
+    ],
     [{ embeddingModel: "m" }, "have no effect without embeddingApiKey"],
     [
       {

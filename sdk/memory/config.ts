@@ -19,10 +19,24 @@ import type { Ranking } from "./recall_types.ts";
 import type { ReceiptKey } from "./receipt.ts";
 import type { MemFetch } from "./round_trip.ts";
 
+/**
+ * Signs for a delegate, whose private key the client never sees: a `CryptoKey`
+ * that cannot be exported, a key in hardware, or another process has it.
+ */
+export interface DelegateSigner {
+  /** The delegate's public key (Ed25519), 32 bytes. */
+  readonly publicKey: Uint8Array;
+  /** Signs bytes as they are and returns the signature of 64 bytes. */
+  readonly sign: (bytes: Uint8Array<ArrayBuffer>) => Promise<Uint8Array>;
+}
+
 /** The configuration of a client. */
 export interface MemConfig {
-  /** The delegate's private key: hexadecimal, `suiprivkey…`, or 32 bytes. */
-  readonly key: string | Uint8Array;
+  /**
+   * The delegate's private key: hexadecimal, `suiprivkey…`, or 32 bytes; or what
+   * signs with it.
+   */
+  readonly key: string | Uint8Array | DelegateSigner;
   /** The account's object id on the ledger. */
   readonly accountId: string;
   /**
@@ -112,8 +126,13 @@ export interface MemConfig {
  */
 export interface ResolvedConfig
   extends Required<Omit<MemConfig, "key" | "keyServers" | "receiptKeys">> {
-  /** The private key, 32 bytes; it is overwritten after signing. */
+  /**
+   * The private key, 32 bytes, which is overwritten after signing; empty where
+   * `signer` has it.
+   */
   readonly seed: Uint8Array<ArrayBuffer>;
+  /** What signs, where the configuration names it in place of a key. */
+  readonly signer?: DelegateSigner;
   /** Object ids of independent key servers; empty when none were given. */
   readonly keyServers: readonly string[];
   /**
@@ -179,7 +198,28 @@ export function resolveConfig(config: MemConfig): ResolvedConfig {
     clock,
     // The key is read last, so that an error in another option leaves no copy
     // of it.
-    seed: parsePrivateKey(config.key),
+    ...readKey(config.key),
+  };
+}
+
+function readKey(
+  key: MemConfig["key"],
+): Pick<ResolvedConfig, "seed" | "signer"> {
+  if (typeof key !== "object" || !("sign" in key)) {
+    return { seed: parsePrivateKey(key) };
+  }
+  const { publicKey, sign } = key;
+  if (publicKey?.length !== 32 || typeof sign !== "function") {
+    throw configFault(
+      "key signs, but has no publicKey of 32 bytes or no function sign",
+    );
+  }
+  return {
+    seed: new Uint8Array(),
+    signer: {
+      publicKey: Uint8Array.from(publicKey),
+      sign: (bytes) => key.sign(bytes),
+    },
   };
 }
 

@@ -137,6 +137,12 @@ Deno.test("resolveConfig() says what is wrong and shows no secret", () => {
     [{ ...LEAST, accountId: "0x\r\nx-a: b" }, "accountId is not an object id"],
     [{ ...LEAST, accountId: "ä" }, "accountId is not an object id"],
     [{ ...LEAST, key: "07" }, "private key"],
+    [{ ...LEAST, key: 7 }, "private key"],
+    [{ ...LEAST, key: { sign: () => {} } }, "no publicKey of 32 bytes"],
+    [
+      { ...LEAST, key: { publicKey: new Uint8Array(32), sign: 1 } },
+      "no function sign",
+    ],
     [{ ...LEAST, serverUrl: "" }, "serverUrl is empty"],
     [{ ...LEAST, serverUrl: "localhost:8000" }, "neither http: nor https:"],
     [{ ...LEAST, serverUrl: "relay.test" }, "serverUrl is not a URL"],

@@ -148,8 +148,19 @@ async function importPkcs8(
   pkcs8.fill(0);
   return {
     publicKey: Uint8Array.from(text, (letter) => letter.charCodeAt(0)),
+    ...signWithKey(signingKey, subtle),
+    signingKey,
+  };
+}
+
+/** Signs with a key of WebCrypto, which need not be exportable. */
+export function signWithKey(
+  key: CryptoKey,
+  subtle: SubtleCrypto,
+): Pick<Ed25519Keys, "sign" | "wipe"> {
+  return {
     sign: async (bytes) =>
-      new Uint8Array(await subtle.sign("Ed25519", signingKey, bytes)),
+      new Uint8Array(await subtle.sign("Ed25519", key, bytes)),
     wipe: () => {},
   };
 }

@@ -59,7 +59,9 @@ export class HttpExchange implements Exchange {
     maxAnswerBytes: number = MAX_ANSWER_BYTES,
   ) {
     this.#config = config;
-    this.#signer = RequestSigner.create(config.seed);
+    this.#signer = config.signer === undefined
+      ? RequestSigner.create(config.seed)
+      : RequestSigner.of(config.signer);
     this.#preflight = new Preflight(this, config.preflightTimeoutMs);
     this.#maxAnswerBytes = maxAnswerBytes;
   }

@@ -10,6 +10,7 @@ import {
   randomUuid,
   sha256,
 } from "./cryptography.ts";
+import type { DelegateSigner } from "./config.ts";
 import { encodeHex } from "./encodings.ts";
 import { MemDestroyedError } from "./errors.ts";
 
@@ -47,11 +48,17 @@ interface SignatureHeaders {
  */
 export class RequestSigner {
   #seed: Uint8Array | undefined;
-  #keys: Promise<Ed25519Keys> | undefined;
+  #keys:
+    | Promise<DelegateSigner & Pick<Ed25519Keys, "wipe">>
+    | undefined;
   #isWiped = false;
 
-  private constructor(seed: Uint8Array) {
-    this.#seed = seed;
+  private constructor(from: Uint8Array | DelegateSigner) {
+    if ("sign" in from) {
+      this.#keys = Promise.resolve({ ...from, wipe: () => {} });
+    } else {
+      this.#seed = from;
+    }
   }
 
   /**
@@ -60,6 +67,11 @@ export class RequestSigner {
    */
   static create(seed: Uint8Array): RequestSigner {
     return new RequestSigner(seed);
+  }
+
+  /** Creates a signer that lets another one sign. */
+  static of(signer: DelegateSigner): RequestSigner {
+    return new RequestSigner(signer);
   }
 
   /**
@@ -122,7 +134,7 @@ export class RequestSigner {
     this.#keys = undefined;
   }
 
-  async #load(): Promise<Ed25519Keys> {
+  async #load(): Promise<DelegateSigner> {
     if (this.#isWiped) throw new MemDestroyedError();
     const keys = await (this.#keys ??= this.#import());
     // The seed may have been overwritten while it was imported.

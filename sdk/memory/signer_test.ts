@@ -5,6 +5,7 @@ import {
   assertNotEquals,
   assertRejects,
 } from "@std/assert";
+import { importSeed } from "./cryptography.ts";
 import { decodeHex } from "./encodings.ts";
 import { MemDestroyedError } from "./errors.ts";
 import { RequestSigner } from "./signer.ts";
@@ -62,6 +63,19 @@ Deno.test("RequestSigner.sign() makes a signature that verifies over the six fie
     headers,
     `1800000000.GET.${PARTS.path}.${NOTHING_HASH}.${headers["x-nonce"]}.0xabc`,
   );
+});
+
+Deno.test("RequestSigner.of() has another one sign, until it is wiped", async () => {
+  const { publicKey, sign } = await importSeed(seed());
+  const signer = RequestSigner.of({ publicKey, sign });
+  const headers = await signer.sign(PARTS);
+  assertEquals(headers["x-public-key"], PUBLIC_KEY);
+  await assertSigned(
+    headers,
+    `1800000000.GET.${PARTS.path}.${NOTHING_HASH}.${headers["x-nonce"]}.0xabc`,
+  );
+  signer.wipe();
+  await assertRejects(() => signer.sign(PARTS), MemDestroyedError);
 });
 
 Deno.test("RequestSigner.sign() keeps the last field's place when it is empty", async () => {

@@ -21,6 +21,8 @@ export interface Ed25519Keys {
   ) => Promise<Uint8Array<ArrayBuffer>>;
   /** Overwrites the private key as far as the runtime allows. */
   readonly wipe: () => void;
+  /** The private key, which cannot be exported, where WebCrypto has it. */
+  readonly signingKey?: CryptoKey;
 }
 
 /** A signature, and what it may be over. */

@@ -7,6 +7,11 @@
 import { FairTurns } from "../shared/fair_turns.ts";
 import { parseTrustedProxies } from "../shared/http/client_address.ts";
 import { landingPages } from "../shared/http/landing_page.ts";
+import type {
+  HttpHandler,
+  HttpRequest,
+  HttpResponse,
+} from "../shared/http/exchange.ts";
 import { metricsPart } from "../shared/http/metrics_port.ts";
 import { openPort, shownAddress } from "../shared/http/open_port.ts";
 import { Http1Server } from "../shared/http1/server.ts";
@@ -24,6 +29,9 @@ import { relayerDocument } from "./api/document/relayer_document.ts";
 import { allRoutes, createHandler } from "./api/handler.ts";
 import type { RelayerParts } from "./api/parts.ts";
 import { WatchedEmbedder } from "./embed/watched_embedder.ts";
+import { ActivityLog, STEP_MS } from "./console/activity_log.ts";
+import type { RelayerConsole } from "./console/console.tsx";
+import type { OperatorView } from "./console/operator_page.tsx";
 import { RelayerMetrics } from "./metrics/relayer_metrics.ts";
 import { openData, type RelayerData, removeExpired } from "./open_data.ts";
 import {
@@ -105,6 +113,13 @@ export function addParts(
   const metered = metrics.partners.meteredModels(
     openModels(settings, { clock, tracing }),
   );
+  const metricsText = async (): Promise<string> => {
+    const { store } = parts().data;
+    await metrics.jobs.readLag(store, clock.nowMs());
+    await metrics.readMemories(store);
+    return metrics.registry.text();
+  };
+  const activity = new ActivityLog();
   const embedder = new WatchedEmbedder(metered.embedder);
   const models = { ...metered, embedder };
   const probing = new AbortController();
@@ -166,6 +181,7 @@ export function addParts(
           ...parts(),
           clock,
           logger,
+          noteActivity: () => activity.note(metrics.registry.text()),
         });
         for (const round of rounds) round.start();
         return Promise.resolve();
@@ -179,12 +195,17 @@ export function addParts(
       service: "relayer",
       host: settings.metricsHost,
       port: settings.metricsPort,
-      async text() {
-        const { store } = parts().data;
-        await metrics.jobs.readLag(store, clock.nowMs());
-        await metrics.readMemories(store);
-        return metrics.registry.text();
-      },
+      text: metricsText,
+      pages: settings.console
+        ? operatorPages({
+          log: activity,
+          view: async () => ({
+            metrics: await metricsText(),
+            instances: running?.instances,
+            version: options.version,
+          }),
+        })
+        : undefined,
       logger,
       clock,
     }))
@@ -266,9 +287,10 @@ function meteredData(
 /** Makes the periodic work of the service. */
 function backgroundWork(
   settings: RelayerSettings,
-  { data, instances, access, clock, logger }:
+  { data, instances, access, clock, logger, noteActivity }:
     & Running
-    & Pick<PartsOptions, "clock" | "logger">,
+    & Pick<PartsOptions, "clock" | "logger">
+    & { readonly noteActivity: () => void },
 ): readonly Periodic[] {
   const { store, storage } = data;
   const work = [
@@ -291,6 +313,13 @@ function backgroundWork(
       intervalMs: CHECK_EVERY_MS,
       run: () => storage.check(),
     },
+    ...settings.console
+      ? [{
+        action: "note the counts of the last seconds",
+        intervalMs: STEP_MS,
+        run: () => Promise.resolve(noteActivity()),
+      }]
+      : [],
   ];
   return work.map(({ action, intervalMs, run }) =>
     new Periodic({
@@ -301,6 +330,54 @@ function backgroundWork(
       },
     })
   );
+}
+
+/**
+ * Answers requests for the operator's page on the port of the metrics; it is
+ * loaded with the first of them.
+ */
+function operatorPages(
+  { log, view }: {
+    readonly log: ActivityLog;
+    readonly view: () => Promise<Omit<OperatorView, "activity">>;
+  },
+): (request: HttpRequest) => Promise<HttpResponse> | undefined {
+  return (request) =>
+    isConsolePath(request)
+      ? import("./console/operator_page.tsx").then(({ answerOperator }) =>
+        answerOperator(
+          request,
+          async () => ({ ...await view(), activity: log.activity }),
+        )
+      )
+      : undefined;
+}
+
+function isConsolePath({ target }: HttpRequest): boolean {
+  return /^\/console(?:[/?]|$)/.test(target);
+}
+
+/**
+ * Puts the console in front of a handler. The console is loaded with the first
+ * request for it, so that a start does not wait for it.
+ */
+function withConsole(
+  handler: HttpHandler,
+  { isOn, ledgerUrl }: {
+    readonly isOn: boolean;
+    readonly ledgerUrl: () => string | undefined;
+  },
+): HttpHandler {
+  if (!isOn) return handler;
+  let loading: Promise<RelayerConsole> | undefined;
+  const load = async () => {
+    const { RelayerConsole } = await import("./console/console.tsx");
+    return new RelayerConsole(ledgerUrl());
+  };
+  return (request) =>
+    isConsolePath(request)
+      ? (loading ??= load()).then((pages) => pages.answer(request))
+      : handler(request);
 }
 
 /** Opens the port and serves the API on it. */
@@ -360,7 +437,10 @@ async function listen(
   };
   const server = new Http1Server({
     ...publicServerOptions(settings),
-    handler: createHandler(parts),
+    handler: withConsole(createHandler(parts), {
+      isOn: settings.console,
+      ledgerUrl: () => parts.ledgerRpcUrl,
+    }),
     pages: new Map([
       ...landingPages({
         name: "relayer",
@@ -368,6 +448,9 @@ async function listen(
           "Remembers text for an account, encrypted, and finds it again.",
         api: "POST /api/remember, /api/recall and more, signed; use the SDK",
         links: [
+          ...settings.console
+            ? [{ path: "/console", text: "Console for owners" }]
+            : [],
           { path: "/docs", text: "Reference of the API" },
           { path: "/openapi.json", text: "OpenAPI document" },
           { path: "/health", text: "Health" },

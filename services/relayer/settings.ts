@@ -52,6 +52,13 @@ export const relayerSettings = {
         "trusted. Requests without signature, and transactions of the " +
         "ledger, count by the client's address.",
     }),
+    console: booleanOption({
+      name: "CONSOLE",
+      default: true,
+      help:
+        "A page for owners at /console, which runs the SDK in the browser, " +
+        "and one for the operator at /console of METRICS_PORT.",
+    }),
     corsOrigins: listOption({
       name: "CORS_ORIGINS",
       default: ["*"],

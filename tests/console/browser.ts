@@ -33,6 +33,8 @@ export class Browser implements AsyncDisposable {
   readonly #listeners = new Map<string, () => void>();
   /** What the page has complained about: errors and refusals of its policy. */
   readonly complaints: string[] = [];
+  /** All that the page has sent, as text; see {@linkcode Browser.record}. */
+  readonly requests: string[] = [];
   #sessionId: string | undefined;
   #sent = 0;
 
@@ -135,12 +137,20 @@ export class Browser implements AsyncDisposable {
       return;
     }
     this.#listeners.get(String(method))?.();
+    if (String(method).startsWith("Network.requestWillBeSent")) {
+      this.requests.push(JSON.stringify(params));
+    }
     const { entry, exceptionDetails } = (params ?? {}) as Json;
     const { level, text, url } = (entry ?? {}) as Json;
     if (level === "error") this.complaints.push(`${text} ${url ?? ""}`);
     if (exceptionDetails !== undefined) {
       this.complaints.push(JSON.stringify(exceptionDetails));
     }
+  }
+
+  /** Keeps address, header fields and body of each request from now on. */
+  async record(): Promise<void> {
+    await this.send("Network.enable", { maxPostDataSize: 1_048_576 });
   }
 
   /** Does something that leads to another page, and waits for that page. */

@@ -7,6 +7,7 @@
 
 import { createHash } from "node:crypto";
 import { CodedText } from "../http/coded_text.ts";
+import type { HttpHeaders, HttpResponse } from "../http/exchange.ts";
 import script from "./console.js" with { type: "text" };
 import style from "./console.css" with { type: "text" };
 
@@ -24,14 +25,14 @@ export interface ConsoleAsset {
 export const STYLE: ConsoleAsset = asset("console", {
   text: shrunk(style),
   extension: "css",
-  contentType: "text/css; charset=utf-8",
+  contentType: "text/css",
 });
 
 /** The script of all pages. */
 export const SCRIPT: ConsoleAsset = asset("console", {
   text: script,
   extension: "js",
-  contentType: "text/javascript; charset=utf-8",
+  contentType: "text/javascript",
 });
 
 /** The headers with which assets are served. */
@@ -45,6 +46,38 @@ export function findAsset(name: string): ConsoleAsset | undefined {
   return [STYLE, SCRIPT].find((asset) => asset.name === name);
 }
 
+/** Answers a request for an asset, in the form that the client takes. */
+export async function assetAnswer(
+  { text, contentType }: ConsoleAsset,
+  headers: HttpHeaders,
+): Promise<HttpResponse> {
+  const form = await text.formFor(headers.get("accept-encoding"));
+  return {
+    status: 200,
+    headers: {
+      ...{ ...ASSET_HEADERS, ...form.headers, etag: form.etag },
+      "content-type": contentType,
+    },
+    body: form.bytes,
+  };
+}
+
+/** Makes an asset of a text that has a name with a hash already. */
+export function consoleAsset(
+  name: string,
+  { text, contentType }: {
+    readonly text: string;
+    /** The media type, without the charset, which is UTF-8. */
+    readonly contentType: string;
+  },
+): ConsoleAsset {
+  return {
+    name,
+    contentType: `${contentType}; charset=utf-8`,
+    text: new CodedText(text),
+  };
+}
+
 function asset(
   name: string,
   { text, extension, contentType }: {
@@ -54,11 +87,7 @@ function asset(
   },
 ): ConsoleAsset {
   const hash = createHash("sha256").update(text).digest("hex").slice(0, 12);
-  return {
-    name: `${name}-${hash}.${extension}`,
-    contentType,
-    text: new CodedText(text),
-  };
+  return consoleAsset(`${name}-${hash}.${extension}`, { text, contentType });
 }
 
 /** Leaves out comments and indentation. */

@@ -112,14 +112,22 @@ export function ChoiceField(
 
 /** A box to tick, which sends `true`. */
 export function CheckField(
-  { name, label, isChecked = false }: Pick<FieldProps, "name" | "label"> & {
-    /** Whether it is ticked at first. @default {false} */
-    readonly isChecked?: boolean;
-  },
+  { name, label, isChecked = false, isRequired }:
+    & Pick<FieldProps, "name" | "label" | "isRequired">
+    & {
+      /** Whether it is ticked at first. @default {false} */
+      readonly isChecked?: boolean;
+    },
 ): VNode {
   return (
     <label class="check field">
-      <input type="checkbox" name={name} value="true" checked={isChecked} />
+      <input
+        type="checkbox"
+        name={name}
+        value="true"
+        checked={isChecked}
+        required={isRequired === true ? true : undefined}
+      />
       {label}
     </label>
   );

@@ -23,6 +23,24 @@ export const CONSOLE_HEADERS = {
   "x-content-type-options": "nosniff",
 } as const;
 
+/**
+ * The headers of pages whose script also talks to other servers.
+ *
+ * @param connectTo Their origins.
+ */
+export function consoleHeaders(
+  { connectTo }: { readonly connectTo: readonly string[] },
+): Readonly<Record<string, string>> {
+  const policy = CONSOLE_HEADERS["content-security-policy"];
+  return {
+    ...CONSOLE_HEADERS,
+    "content-security-policy": policy.replace(
+      "connect-src 'self'",
+      ["connect-src 'self'", ...connectTo].join(" "),
+    ),
+  };
+}
+
 /** How a page is coloured: as the reader's system says, or always so. */
 export type Theme = "system" | "light" | "dark";
 
@@ -77,6 +95,12 @@ export interface ConsolePage {
    * @default none
    */
   readonly goTo?: string | undefined;
+  /**
+   * The names of modules that the page runs beside the script of all pages: the
+   * first one, and those that it loads at once.
+   * @default none
+   */
+  readonly modules?: readonly string[] | undefined;
   /** The content. */
   readonly content: ComponentChildren;
 }
@@ -88,7 +112,7 @@ export function renderPage(page: ConsolePage): string {
 
 function Document({ page }: { readonly page: ConsolePage }): VNode {
   const { service, title, base, theme, events } = page;
-  const { refreshSeconds, goTo } = page;
+  const { refreshSeconds, goTo, modules: [entry, ...parts] = [] } = page;
   return (
     <html
       lang="en"
@@ -102,6 +126,12 @@ function Document({ page }: { readonly page: ConsolePage }): VNode {
         <link rel="icon" href="data:," />
         <link rel="stylesheet" href={`${base}/assets/${STYLE.name}`} />
         <script type="module" src={`${base}/assets/${SCRIPT.name}`}></script>
+        {parts.map((name) => (
+          <link rel="modulepreload" href={`${base}/assets/${name}`} />
+        ))}
+        {entry === undefined
+          ? null
+          : <script type="module" src={`${base}/assets/${entry}`}></script>}
         {goTo === undefined
           ? null
           : <meta http-equiv="refresh" content={`0;url=${goTo}`} />}

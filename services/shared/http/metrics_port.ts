@@ -41,6 +41,15 @@ interface MetricsPortOptions {
    * bytes are UTF-8.
    */
   readonly text: () => string | Promise<string | Uint8Array>;
+  /**
+   * Answers paths beside that of the metrics; undefined for those it does not
+   * know.
+   *
+   * @default there are no others
+   */
+  readonly pages?:
+    | ((request: HttpRequest) => Promise<HttpResponse> | undefined)
+    | undefined;
   /** Logs the URL of the metrics. */
   readonly logger: Logger;
   /** The time. */
@@ -54,7 +63,8 @@ const SETTINGS = { host: "METRICS_HOST", port: "METRICS_PORT" } as const;
 const PATH = "/metrics";
 
 /**
- * Makes the part of a service that answers GET of its metrics and nothing else.
+ * Makes the part of a service that answers GET of its metrics, and of pages for
+ * the operator.
  * Its start fails when the port is taken, and the error names the setting: a
  * service that cannot be watched is not what was asked for.
  */
@@ -88,9 +98,10 @@ export function metricsPart(options: MetricsPortOptions): Part {
 }
 
 function answerMetrics(
-  { method, target, headers, peer }: HttpRequest,
-  { host, text, path = PATH, settings = SETTINGS }: MetricsPortOptions,
+  request: HttpRequest,
+  { host, text, path = PATH, settings = SETTINGS, pages }: MetricsPortOptions,
 ): HttpResponse | Promise<HttpResponse> {
+  const { method, target, headers, peer } = request;
   const asked = { host: headers.get("host"), address: peer.address };
   const fault = localHostFault(asked, {
     host,
@@ -99,7 +110,8 @@ function answerMetrics(
   });
   if (fault !== undefined) return plain(403, fault);
   if (target.split("?", 1)[0] !== path) {
-    return plain(404, `Cannot find path: there is only ${path}`);
+    return pages?.(request) ??
+      plain(404, `Cannot find path: there is only ${path}`);
   }
   if (method !== "GET" && method !== "HEAD") {
     const refused = plain(405, "Cannot use this method: metrics are for GET");
