@@ -190,7 +190,13 @@ async function withRelayer(
     first: `${home.url}/console`,
     async signIn(browser) {
       await browser.go(`${home.url}/console`);
-      await says(browser, "Delegate key");
+      await waitUntil(
+        async () =>
+          await browser.evaluate(
+            'document.querySelector("[name=keep]") !== null',
+          ) === true,
+        { what: "the form to sign in", intervalMs: 50 },
+      );
       await browser.evaluate(`(() => {
         const set = (name, text) =>
           document.querySelector("[name=" + name + "]").value = text;
