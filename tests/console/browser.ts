@@ -214,10 +214,10 @@ export class Browser implements AsyncDisposable {
     await this.send("Input.insertText", { text });
   }
 
-  /** A picture of what the window shows, as PNG. */
+  /** A picture of what the window shows, as WebP. */
   async picture(): Promise<Uint8Array> {
     const { data } = await this.send("Page.captureScreenshot", {
-      format: "png",
+      ...{ format: "webp", quality: 82 },
     });
     return Uint8Array.fromBase64(data as string);
   }
