@@ -19,8 +19,6 @@ interface Bench {
   readonly schedule: string;
   /** A user. */
   readonly user: string;
-  /** A webhook. */
-  readonly webhook: string;
 }
 
 interface Leased {
@@ -96,14 +94,9 @@ async function openBench(service: TasksProcess): Promise<Bench> {
     "/api/v1/users",
     { email: "ada@example.com", name: "Ada" },
   ]);
-  const { id: webhook } = await client.expect<{ readonly id: string }>(201, [
-    "POST",
-    "/api/v1/webhooks",
-    { url: "https://hooks.example.com/tasks" },
-  ]);
   const { port } = getTarget(service);
   const console = `http://acme.localhost:${port}/console`;
-  return { client, key, console, failed, schedule, user, webhook };
+  return { client, key, console, failed, schedule, user };
 }
 
 /** The operator's token in this test. */
@@ -173,8 +166,6 @@ serviceTest(["chromium"], {
         "/workers/hook",
         "/workers/hook/edit",
         "/workers/hook/test",
-        "/webhooks",
-        `/webhooks/${bench.webhook}`,
         "/users",
         `/users/${bench.user}`,
         "/keys",

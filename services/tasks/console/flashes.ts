@@ -17,7 +17,6 @@ const TEXTS: Readonly<Record<string, string>> = {
   remove: "The task and its history are removed.",
   skip: "The schedule leaves out that day.",
   created: "It is created.",
-  again: "It is sent again.",
   removed: "It is removed.",
   revoked: "The key is revoked: it no longer works.",
   worker_pause: "The worker is paused: it is given nothing.",
