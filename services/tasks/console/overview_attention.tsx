@@ -8,6 +8,12 @@ import type { VNode } from "preact";
 import { Note, Time } from "../../shared/console/parts.tsx";
 import { withQuery } from "./page.ts";
 import type { ShownError } from "./task_parts.tsx";
+import {
+  isTroubled,
+  type ShownWebhook,
+  webhookName,
+  WebhookSentence,
+} from "./webhook_parts.tsx";
 
 /** A worker, or a job of one, that has late tasks and asks for none. */
 export interface ShownSilence {
@@ -63,8 +69,10 @@ export interface ShownAttention {
 
 /** Tells what needs attention, or that nothing does. */
 export function Attention(
-  { overview, base, nowMs }: {
+  { overview, webhooks, base, nowMs }: {
     readonly overview: ShownAttention;
+    /** All webhooks that the reader sees. */
+    readonly webhooks: readonly ShownWebhook[];
     /** The path of the console. */
     readonly base: string;
     /** The present, in milliseconds since the epoch. */
@@ -78,6 +86,14 @@ export function Attention(
       <Silence queue={queue} base={base} nowMs={nowMs} />
     )),
     ...failing.map((task) => <Failing task={task} base={base} nowMs={nowMs} />),
+    ...webhooks.filter(isTroubled).map((webhook) => (
+      <li>
+        The webhook{" "}
+        <a href={`${base}/webhooks/${webhook.id}`}>{webhookName(webhook)}</a>
+        {webhook.enabled ? " fails. " : " is disabled. "}
+        <WebhookSentence webhook={webhook} nowMs={nowMs} />
+      </li>
+    )),
     ...(near ?? []).map(({ limit, allowed, used }) => (
       <li>
         {`${used.toLocaleString("en")} of ${allowed.toLocaleString("en")} ` +

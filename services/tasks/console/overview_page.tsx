@@ -25,6 +25,7 @@ import {
   TaskLink,
   toneOf,
 } from "./task_parts.tsx";
+import { askWebhooks } from "./webhook_list_page.tsx";
 
 const FAILED = 10;
 
@@ -40,7 +41,7 @@ interface ShownOverview extends ShownAttention {
 
 /** Shows the overview. */
 export async function overviewPage(page: PageCall): Promise<PageAnswer> {
-  const [answer, failing] = await Promise.all([
+  const [answer, failing, webhooks] = await Promise.all([
     page.ask({ path: "/v1/overview" }),
     page.ask({
       path: "/v1/tasks",
@@ -52,6 +53,7 @@ export async function overviewPage(page: PageCall): Promise<PageAnswer> {
         fields: "status,worker,job,updated_at,error,executions",
       }),
     }),
+    askWebhooks(page),
   ]);
   const refusal = refusalOf(answer) ?? refusalOf(failing);
   if (refusal !== undefined) return refusal;
@@ -64,7 +66,12 @@ export async function overviewPage(page: PageCall): Promise<PageAnswer> {
     content: (
       <Live id="overview">
         <Counts base={base} overview={overview} />
-        <Attention overview={overview} base={base} nowMs={nowMs} />
+        <Attention
+          overview={overview}
+          webhooks={webhooks}
+          base={base}
+          nowMs={nowMs}
+        />
         <Activity activity={overview.activity} />
         <Queues
           workers={overview.workers}

@@ -92,6 +92,13 @@ export async function taskPage(page: PageCall): Promise<PageAnswer> {
               Schedule
             </a>
           )}
+        {may(page, "webhooks:read")
+          ? (
+            <a class="button" href={`${page.base}/deliveries?task=${task.id}`}>
+              Deliveries
+            </a>
+          )
+          : null}
         {isWriter
           ? (
             <a class="button" href={`${page.base}/tasks/${task.id}/edit`}>

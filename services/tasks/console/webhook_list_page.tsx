@@ -85,19 +85,24 @@ export async function webhookListPage(page: PageCall): Promise<PageAnswer> {
   };
 }
 
-/** What the receivers of deliveries are called, by id. */
-export async function receiverNames(
+/** All webhooks that the reader sees. */
+export async function askWebhooks(
   page: PageCall,
-): Promise<ReadonlyMap<string, string>> {
+): Promise<readonly ShownWebhook[]> {
+  if (!may(page, "webhooks:read")) return [];
   const { status, body } = await page.ask({
     path: "/v1/webhooks",
     query: ALL,
   });
+  return status === 200 ? (body as ShownList<ShownWebhook>).data : [];
+}
+
+/** What the receivers of deliveries are called, by id. */
+export async function receiverNames(
+  page: PageCall,
+): Promise<ReadonlyMap<string, string>> {
+  const webhooks = await askWebhooks(page);
   return new Map(
-    status === 200
-      ? (body as ShownList<ShownWebhook>).data.map((webhook) =>
-        [webhook.id, webhookName(webhook)] as const
-      )
-      : [],
+    webhooks.map((webhook) => [webhook.id, webhookName(webhook)] as const),
   );
 }

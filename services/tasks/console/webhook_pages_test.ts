@@ -1,0 +1,138 @@
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { WebhookFeed } from "../engine/webhooks/webhook_feed.ts";
+import {
+  addTask,
+  fieldsOf,
+  openTestConsole,
+  type TestConsole,
+} from "./testing/test_console.ts";
+
+const URL = "https://hooks.example.com/a";
+
+async function signedIn(): Promise<TestConsole> {
+  const browser = await openTestConsole();
+  await browser.signIn();
+  return browser;
+}
+
+async function addWebhook(
+  { api }: TestConsole,
+  body: Readonly<Record<string, unknown>> = {},
+): Promise<string> {
+  const made = await api.call("POST", "/v1/webhooks", {
+    body: { url: URL, ...body },
+  });
+  return made.textAt("id");
+}
+
+Deno.test("a webhook is made, changed, disabled, rotated and removed by forms", async () => {
+  const browser = await signedIn();
+  const { api } = browser;
+  const empty = await browser.read("/webhooks");
+  assertStringIncludes(empty.html, "There are no webhooks yet");
+  const form = await browser.read("/webhooks/new");
+  assertStringIncludes(form.html, 'value="task.*" checked');
+  const wrong = await browser.send("/webhooks/new", {
+    url: "no address",
+    types: "task.*",
+  });
+  assertEquals(wrong.status, 422);
+  assertStringIncludes(wrong.html, 'id="url-fault"');
+  const made = await browser.send("/webhooks/new", {
+    url: URL,
+    name: "billing",
+    types: ["task.failed", "worker.*"],
+    job: "invoice",
+    enabled: "true",
+  });
+  const secret = /whsec_[\w+/=]+/.exec(made.html)?.[0];
+  assert(secret !== undefined, "the secret is shown");
+  const id = /\/webhooks\/(whk_\w+)/.exec(made.html)?.[1] ?? "";
+  const path = `/webhooks/${id}`;
+  const page = await browser.read(path);
+  assertStringIncludes(page.html, "<code>worker.*</code>");
+  assert(!page.html.includes(secret), "the secret is shown once");
+  const edit = await browser.read(`${path}/edit`);
+  assertStringIncludes(edit.html, 'value="task.failed" checked');
+  const fields = fieldsOf(edit.html, `action="/console${path}/edit"`);
+  assertEquals(fields.job, "invoice");
+  const saved = await browser.send(`${path}/edit`, {
+    ...fields,
+    types: ["task.failed"],
+    job: "",
+  });
+  assertEquals(saved.location, `/console${path}?done=saved`);
+  const webhook = await api.call("GET", `/v1${path}`);
+  assertEquals(webhook.at("job"), null);
+  assertEquals(webhook.at("types"), ["task.failed"]);
+  const stale = await browser.send(`${path}/edit`, { ...fields, job: "b" });
+  assertEquals(stale.status, 422);
+  await browser.send(path, { action: "disable" });
+  assertStringIncludes((await browser.read(path)).html, "It is sent nothing");
+  await browser.send(path, { action: "enable" });
+  assertEquals((await api.call("GET", `/v1${path}`)).at("enabled"), true);
+  const rotated = await browser.send(path, { action: "rotate" });
+  const next = /whsec_[\w+/=]+/.exec(rotated.html)?.[0];
+  assert(next !== undefined && next !== secret, "a new secret is shown");
+  const tested = await browser.send(path, { action: "test" });
+  assertStringIncludes(tested.html, '<h2 id="test-answer">Answer</h2>');
+  const removed = await browser.send(path, { action: "remove" });
+  assertEquals(removed.location, "/console/webhooks?done=removed");
+  await api.close();
+});
+
+Deno.test("deliveries are listed by filters of the address, and shown with their bodies", async () => {
+  const browser = await signedIn();
+  const { api } = browser;
+  const feed = new WebhookFeed({
+    parts: api.engine.parts,
+    changes: api.engine.changes,
+  });
+  const webhook = await addWebhook(browser, { name: "billing" });
+  const task = await addTask(browser);
+  await api.engine.parts.instances.join();
+  feed.start();
+  await api.clock.advanceAsync(1_000);
+  const { html } = await browser.read(
+    `/deliveries?webhook=${webhook}&task=${task}&status=pending&type=task.created`,
+  );
+  const id = /\/deliveries\/(dlv_\w+)/.exec(html)?.[1];
+  assertStringIncludes(html, 'data-name="To" >billing</td>');
+  assertStringIncludes(html, `href="/console/tasks/${task}"`);
+  const none = await browser.read(`/deliveries?task=${task}&status=failed`);
+  assertStringIncludes(none.html, "No delivery matches");
+  const page = await browser.read(`/deliveries/${id}`);
+  assertStringIncludes(page.html, "It waits for its turn");
+  assertStringIncludes(page.html, `&quot;task&quot;: &quot;${task}&quot;`);
+  assert(!page.html.includes("Send again"), "it has not ended");
+  const early = await browser.send(`/deliveries/${id}`, {});
+  assertEquals(early.status, 409);
+  assertStringIncludes(
+    (await browser.read(`/webhooks/${webhook}`)).html,
+    `href="/console/deliveries/${id}"`,
+  );
+  assertStringIncludes(
+    (await browser.read(`/tasks/${task}`)).html,
+    `href="/console/deliveries?task=${task}"`,
+  );
+  await feed.stop();
+  await api.close();
+});
+
+Deno.test("readers without sight of webhooks are offered none", async () => {
+  const browser = await openTestConsole();
+  await addWebhook(browser);
+  const task = await addTask(browser);
+  await browser.signIn(await browser.api.addKey({ role: "viewer" }));
+  for (const path of ["", `/tasks/${task}`]) {
+    const { html, status } = await browser.read(path);
+    assertEquals(status, 200, path);
+    for (const text of ["/webhooks", "/deliveries"]) {
+      assert(!html.includes(text), `${path}: ${text}`);
+    }
+  }
+  for (const path of ["/webhooks", "/deliveries"]) {
+    assertEquals((await browser.read(path)).status, 403, path);
+  }
+  await browser.api.close();
+});
