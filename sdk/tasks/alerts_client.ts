@@ -85,7 +85,7 @@ export class AlertsClient {
   }
 
   /**
-   * Changes an alert, which is judged anew.
+   * Changes an alert, which is judged again.
    *
    * @throws {TasksError} When the service refuses.
    */

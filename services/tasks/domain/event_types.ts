@@ -53,7 +53,7 @@ const TYPES = {
   "user.changed": ["audit", "A user was added, changed or removed"],
   "key.changed": ["audit", "A key or credential was made or ended"],
   "webhook.changed": ["webhooks", "A webhook was created, changed or removed"],
-  "webhook.disabled": ["webhooks", "A webhook is told nothing any more"],
+  "webhook.disabled": ["webhooks", "A webhook is no longer told of events"],
   "alert.raised": ["webhooks", "The condition of an alert has come true"],
   "alert.resolved": ["webhooks", "The condition of an alert is over"],
   "alert.changed": ["webhooks", "An alert was created, changed or removed"],

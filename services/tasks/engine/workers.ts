@@ -92,8 +92,9 @@ export const MIRROR_WORKER: WorkerDefinition = {
   retain: { succeededMs: 0 },
 };
 
-/** The prefixes of the ids of webhooks and alerts, each its own worker. */
+/** The prefix of the ids of webhooks, which are those of their workers, too. */
 export const WEBHOOK_PREFIX = "whk";
+/** The prefix of the ids of alerts. */
 export const ALERT_PREFIX = "alr";
 const WEBHOOK_KEPT_MS = 7 * 86_400_000;
 

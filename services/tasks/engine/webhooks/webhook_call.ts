@@ -134,7 +134,7 @@ export async function sendWebhook(
   return { outcome, signatures: keys.length };
 }
 
-/** Why the receiver's answer is a failure; undefined when it is none. */
+/** Why a call has failed; undefined when the receiver has taken it. */
 export function failureOf(
   outcome: PushOutcome,
 ):

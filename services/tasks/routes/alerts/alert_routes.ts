@@ -110,7 +110,7 @@ export function alertRoutes(parts: ApiParts): readonly AnyRoute[] {
     }),
     ...resource.changeRoutes({
       of: "an alert",
-      description: "It is judged anew: one that was raised and still has " +
+      description: "It is judged again: one that was raised and still has " +
         "reason to be is raised again.",
       body: ALERT_CHANGES,
       problems: ["read_only", "secrets_unavailable"],
