@@ -39,6 +39,7 @@ export const CONSOLE_LINKS: readonly ConsoleLink[] = [
   { path: "/schedules", text: "Schedules", scope: "tasks:read" },
   { path: "/workers", text: "Workers", scope: "workers:read" },
   { path: "/webhooks", text: "Webhooks", scope: "webhooks:read" },
+  { path: "/alerts", text: "Alerts", scope: "webhooks:read" },
   { path: "/users", text: "Users", scope: "users:read" },
   { path: "/keys", text: "Keys", scope: "keys:read" },
   { path: "/usage", text: "Usage", scope: "account:read" },
@@ -232,6 +233,41 @@ export const CONSOLE_PAGES: readonly ConsolePlace[] = [
     method: "POST",
     path: "/deliveries/:id",
     load: async () => (await import("./delivery_pages.tsx")).redeliver,
+  },
+  {
+    method: "GET",
+    path: "/alerts",
+    load: async () => (await import("./alert_pages.tsx")).alertListPage,
+  },
+  {
+    method: "GET",
+    path: "/alerts/new",
+    load: async () => (await import("./alert_form_page.tsx")).newAlertPage,
+  },
+  {
+    method: "POST",
+    path: "/alerts/new",
+    load: async () => (await import("./alert_form_page.tsx")).createAlert,
+  },
+  {
+    method: "GET",
+    path: "/alerts/:id",
+    load: async () => (await import("./alert_pages.tsx")).alertPage,
+  },
+  {
+    method: "POST",
+    path: "/alerts/:id",
+    load: async () => (await import("./alert_pages.tsx")).actOnAlert,
+  },
+  {
+    method: "GET",
+    path: "/alerts/:id/edit",
+    load: async () => (await import("./alert_form_page.tsx")).editAlertPage,
+  },
+  {
+    method: "POST",
+    path: "/alerts/:id/edit",
+    load: async () => (await import("./alert_form_page.tsx")).changeAlert,
   },
   {
     method: "GET",

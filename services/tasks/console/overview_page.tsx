@@ -9,6 +9,7 @@ import type { VNode } from "preact";
 import { Empty, Live, Tiles, Time } from "../../shared/console/parts.tsx";
 import { Table } from "../../shared/console/table.tsx";
 import type { TaskStatus } from "../domain/task.ts";
+import { askAlerts } from "./alert_pages.tsx";
 import { Activity, type ShownActivity } from "./overview_activity.tsx";
 import { Attention, type ShownAttention } from "./overview_attention.tsx";
 import { Queues, type ShownQueue } from "./overview_queues.tsx";
@@ -41,7 +42,7 @@ interface ShownOverview extends ShownAttention {
 
 /** Shows the overview. */
 export async function overviewPage(page: PageCall): Promise<PageAnswer> {
-  const [answer, failing, webhooks] = await Promise.all([
+  const [answer, failing, webhooks, alerts] = await Promise.all([
     page.ask({ path: "/v1/overview" }),
     page.ask({
       path: "/v1/tasks",
@@ -54,6 +55,7 @@ export async function overviewPage(page: PageCall): Promise<PageAnswer> {
       }),
     }),
     askWebhooks(page),
+    askAlerts(page),
   ]);
   const refusal = refusalOf(answer) ?? refusalOf(failing);
   if (refusal !== undefined) return refusal;
@@ -69,6 +71,7 @@ export async function overviewPage(page: PageCall): Promise<PageAnswer> {
         <Attention
           overview={overview}
           webhooks={webhooks}
+          alerts={alerts}
           base={base}
           nowMs={nowMs}
         />

@@ -6,6 +6,7 @@
 
 import { Empty, Live, Time } from "../../shared/console/parts.tsx";
 import { Table } from "../../shared/console/table.tsx";
+import { alertName, askAlerts } from "./alert_pages.tsx";
 import {
   may,
   type PageAnswer,
@@ -101,8 +102,12 @@ export async function askWebhooks(
 export async function receiverNames(
   page: PageCall,
 ): Promise<ReadonlyMap<string, string>> {
-  const webhooks = await askWebhooks(page);
-  return new Map(
-    webhooks.map((webhook) => [webhook.id, webhookName(webhook)] as const),
-  );
+  const [webhooks, alerts] = await Promise.all([
+    askWebhooks(page),
+    askAlerts(page),
+  ]);
+  return new Map([
+    ...webhooks.map((webhook) => [webhook.id, webhookName(webhook)] as const),
+    ...alerts.map((alert) => [alert.id, alertName(alert)] as const),
+  ]);
 }

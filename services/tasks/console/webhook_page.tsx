@@ -6,29 +6,23 @@
  */
 
 import type { VNode } from "preact";
-import { CsrfField } from "../../shared/console/layout.tsx";
 import { FactList, Live, Note, Time } from "../../shared/console/parts.tsx";
 import { CallResult, type ShownResult } from "./call_result.tsx";
+import { may, type PageAnswer, type PageCall, refusalOf } from "./page.ts";
 import {
-  may,
-  type PageAnswer,
-  type PageCall,
-  refusalOf,
-  type ShownList,
-} from "./page.ts";
+  actOnReceiver,
+  askNewest,
+  NewestDeliveries,
+  ReceiverActions,
+} from "./receiver_parts.tsx";
 import { shownOncePage } from "./shown_once.tsx";
 import { webhookPath } from "./webhook_form_page.tsx";
 import {
-  DeliveryTable,
-  type ShownDelivery,
   type ShownWebhook,
   WebhookBadge,
   webhookName,
   WebhookSentence,
 } from "./webhook_parts.tsx";
-
-/** Deliveries that the page shows. */
-const DELIVERIES = 10;
 
 /** Shows a webhook. */
 export async function webhookPage(page: PageCall): Promise<PageAnswer> {
@@ -37,42 +31,20 @@ export async function webhookPage(page: PageCall): Promise<PageAnswer> {
 
 /** Does what a button of a webhook's page says. */
 export async function actOnWebhook(page: PageCall): Promise<PageAnswer> {
-  const { base, form } = page;
   const path = webhookPath(page);
-  const [here = ""] = page.path.split("?", 1);
-  switch (form.get("action")) {
-    case "remove": {
-      const answer = await page.ask({ method: "DELETE", path });
-      return refusalOf(answer) ??
-        { kind: "redirect", to: `${base}/webhooks?done=removed` };
-    }
-    case "rotate": {
-      const answer = await page.ask({ method: "POST", path: `${path}/rotate` });
-      const webhook = answer.body as ShownWebhook;
-      return refusalOf(answer) ?? shownOncePage({
-        title: `Webhook ${webhookName(webhook)}`,
-        about: "Its secret is replaced. The old one signs beside this one " +
-          "for 24 hours.",
-        secrets: [["Signing secret", webhook.signing_secret ?? ""]],
-        back: here,
-        backText: "To the webhook",
-      });
-    }
-    case "test": {
-      const answer = await page.ask({ method: "POST", path: `${path}/test` });
-      return refusalOf(answer) ??
-        await showWebhook(page, answer.body as ShownResult);
-    }
-    default: {
-      const answer = await page.ask({
-        method: "PATCH",
-        path,
-        body: { enabled: form.get("action") === "enable" },
-      });
-      return refusalOf(answer) ??
-        { kind: "redirect", to: `${here}?done=saved` };
-    }
+  if (page.form.get("action") !== "rotate") {
+    return await actOnReceiver(page, { path, show: showWebhook });
   }
+  const answer = await page.ask({ method: "POST", path: `${path}/rotate` });
+  const webhook = answer.body as ShownWebhook;
+  return refusalOf(answer) ?? shownOncePage({
+    title: `Webhook ${webhookName(webhook)}`,
+    about: "Its secret is replaced. The old one signs beside this one for 24 " +
+      "hours.",
+    secrets: [["Signing secret", webhook.signing_secret ?? ""]],
+    back: page.path.split("?", 1)[0] ?? "",
+    backText: "To the webhook",
+  });
 }
 
 async function showWebhook(
@@ -84,13 +56,7 @@ async function showWebhook(
   const refusal = refusalOf(answer);
   if (refusal !== undefined) return refusal;
   const webhook = answer.body as ShownWebhook;
-  const deliveries = await page.ask({
-    path: "/v1/deliveries",
-    query: new URLSearchParams({
-      webhook: webhook.id,
-      limit: String(DELIVERIES),
-    }),
-  });
+  const deliveries = await askNewest(page, webhook.id);
   const isWriter = may(page, "webhooks:write");
   const here = `${base}/webhooks/${webhook.id}`;
   const { enabled, failing_since: failing } = webhook;
@@ -109,63 +75,30 @@ async function showWebhook(
             </p>
           </Note>
         </Live>
-        {isWriter ? <Actions page={page} webhook={webhook} /> : null}
+        {isWriter
+          ? (
+            <ReceiverActions
+              page={page}
+              isEnabled={enabled}
+              question="Remove this webhook? What it has not been sent yet is not sent."
+            >
+              <button
+                type="submit"
+                name="action"
+                value="rotate"
+                data-confirm="Replace the secret? The old one signs beside the new one for 24 hours."
+              >
+                Replace secret
+              </button>
+            </ReceiverActions>
+          )
+          : null}
         {result === undefined ? null : <CallResult result={result} />}
         <Definition webhook={webhook} base={base} />
-        <Live id="deliveries-part">
-          <section aria-labelledby="deliveries">
-            <h2 id="deliveries">Newest deliveries</h2>
-            <Newest
-              page={page}
-              webhook={webhook}
-              list={deliveries.body as ShownList<ShownDelivery>}
-            />
-          </section>
-        </Live>
+        <NewestDeliveries page={page} id={webhook.id} answer={deliveries} />
       </>
     ),
   };
-}
-
-function Actions(
-  { page, webhook }: {
-    readonly page: PageCall;
-    readonly webhook: ShownWebhook;
-  },
-): VNode {
-  const { base, csrf } = page;
-  return (
-    <section aria-label="Actions">
-      <form method="post" action={`${base}/webhooks/${webhook.id}`} class="row">
-        <CsrfField csrf={csrf} />
-        <button type="submit" name="action" value="test">Send a test</button>
-        {webhook.enabled
-          ? <button type="submit" name="action" value="disable">Disable</button>
-          : (
-            <button type="submit" name="action" value="enable" class="primary">
-              Enable again
-            </button>
-          )}
-        <button
-          type="submit"
-          name="action"
-          value="rotate"
-          data-confirm="Replace the secret? The old one signs beside the new one for 24 hours."
-        >
-          Replace secret
-        </button>
-        <button
-          type="submit"
-          name="action"
-          value="remove"
-          class="danger"
-          data-confirm="Remove this webhook? What it has not been sent yet is not sent."
-        >
-          Remove
-        </button>
-      </form>
-    </section>
-  );
 }
 
 function Definition(
@@ -210,25 +143,5 @@ function Definition(
         ]}
       />
     </section>
-  );
-}
-
-function Newest(
-  { page: { base, nowMs }, webhook, list: { data } }: {
-    readonly page: PageCall;
-    readonly webhook: ShownWebhook;
-    readonly list: ShownList<ShownDelivery>;
-  },
-): VNode {
-  if (data.length === 0) return <p class="dim">It was sent nothing yet.</p>;
-  return (
-    <>
-      <DeliveryTable base={base} nowMs={nowMs} deliveries={data} />
-      <p>
-        <a href={`${base}/deliveries?webhook=${webhook.id}`}>
-          All deliveries of this webhook
-        </a>
-      </p>
-    </>
   );
 }

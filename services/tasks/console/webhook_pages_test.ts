@@ -1,4 +1,8 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import {
+  alertStateWrite,
+  readAlertState,
+} from "../engine/alerts/alert_state.ts";
 import { WebhookFeed } from "../engine/webhooks/webhook_feed.ts";
 import {
   addTask,
@@ -135,4 +139,74 @@ Deno.test("readers without sight of webhooks are offered none", async () => {
     assertEquals((await browser.read(path)).status, 403, path);
   }
   await browser.api.close();
+});
+
+Deno.test("an alert is made from a rule, changed and removed by forms, and is on the overview while raised", async () => {
+  const browser = await signedIn();
+  const { api } = browser;
+  const url = "https://hooks.slack.com/services/T0/B0/x";
+  assertStringIncludes(
+    (await browser.read("/alerts")).html,
+    "There are no alerts yet",
+  );
+  const rules = await browser.read("/alerts/new");
+  const nothing = /\/console(\/alerts\/new\?kind=nothing[^"]+)/.exec(
+    rules.html,
+  );
+  const { html } = await browser.read(
+    (nothing?.[1] ?? "").replaceAll("&amp;", "&"),
+  );
+  const given = fieldsOf(html, 'action="/console/alerts/new"');
+  assertEquals([given.kind, given.count, given.within], [
+    "nothing",
+    "completed",
+    "PT10M",
+  ]);
+  const wrong = await browser.send("/alerts/new", { ...given, url: "here" });
+  assertEquals(wrong.status, 422);
+  assertStringIncludes(wrong.html, 'id="url-fault"');
+  const made = await browser.send("/alerts/new", {
+    ...given,
+    url,
+    name: "All is still",
+    authorization: "Bearer sesame",
+  });
+  const path = /\/alerts\/alr_\w+/.exec(made.location)?.[0] ?? "";
+  const edit = await browser.read(`${path}/edit`);
+  const fields = fieldsOf(edit.html, `action="/console${path}/edit"`);
+  assertEquals(fields.authorization, "");
+  const kept = await browser.send(`${path}/edit`, { ...fields, quiet: "PT1H" });
+  assertEquals(kept.location, `/console${path}?done=saved`);
+  const alert = await api.call("GET", `/v1${path}`);
+  assertEquals(alert.at("when"), { nothing: "completed", for: "PT10M" });
+  assertEquals(alert.at("send", "has_authorization"), true);
+  const signed = await browser.send(`${path}/edit`, {
+    ...fieldsOf((await browser.read(`${path}/edit`)).html, "/edit"),
+    template: "standard",
+  });
+  assertStringIncludes(signed.html, "whsec_");
+  const page = await browser.read(path);
+  assertStringIncludes(
+    page.html,
+    "It is raised when no tasks were completed within 10 minutes",
+  );
+  assert(!page.html.includes("sesame"));
+  const id = path.slice("/alerts/".length);
+  const name = { tenantId: api.tenant.id, id };
+  const { state, version } = await readAlertState(api.store, name);
+  const raised = { ...state, raisedAtMs: api.clock.nowMs() };
+  await api.store.commit([
+    { writes: [alertStateWrite(name, raised, version)] },
+  ]);
+  const overview = await browser.read("");
+  assertStringIncludes(
+    overview.html,
+    `href="/console${path}">All is still</a>`,
+  );
+  assertStringIncludes((await browser.read(path)).html, ">raised<");
+  await browser.send(path, { action: "disable" });
+  assertEquals((await api.call("GET", `/v1${path}`)).at("enabled"), false);
+  const removed = await browser.send(path, { action: "remove" });
+  assertEquals(removed.location, "/console/alerts?done=removed");
+  await api.close();
 });
