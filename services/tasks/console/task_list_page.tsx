@@ -31,7 +31,7 @@ const LIMIT = 50;
 
 const FIELDS = [
   ...["status", "worker", "job", "key", "group", "date", "created_at"],
-  ...["updated_at", "executions", "repeat", "error"],
+  ...["updated_at", "executions", "repeat", "error", "tags"],
 ].join(",");
 
 /** Shows a page of the list. */
@@ -303,12 +303,7 @@ function columnsOf(
   return [
     {
       name: "Task",
-      cell: ({ id, key }) => (
-        <span>
-          <TaskLink base={base} id={id} />
-          {key === null ? null : <span class="dim">{` ${key}`}</span>}
-        </span>
-      ),
+      cell: (task) => <Name base={base} task={task} />,
     },
     { name: "Status", cell: ({ status }) => <StatusBadge status={status} /> },
     {
@@ -338,6 +333,28 @@ function columnsOf(
           : <span class="bad" title={error.message}>{error.code}</span>,
     },
   ];
+}
+
+/** The key of a task says more than its id, and its tags say more yet. */
+function Name(
+  { base, task: { id, key, tags } }: {
+    readonly base: string;
+    readonly task: ShownTask;
+  },
+): VNode {
+  return (
+    <span>
+      {key === null
+        ? <TaskLink base={base} id={id} />
+        : <a href={`${base}/tasks/${id}`} title={id}>{key}</a>}
+      {tags.map((tag) => (
+        <>
+          {" "}
+          <a class="tag" href={withQuery(`${base}/tasks`, { tag })}>{tag}</a>
+        </>
+      ))}
+    </span>
+  );
 }
 
 function Nothing(

@@ -23,6 +23,11 @@ export const ALERT_COUNTS: readonly AlertCount[] = Object.keys(
   COUNTS,
 ) as AlertCount[];
 
+/** What a count counts, in words: "attempts failed". */
+export function describeCount(count: AlertCount): string {
+  return COUNTS[count];
+}
+
 /** When an alert is raised. */
 export interface AlertRule {
   /** What is counted. */
