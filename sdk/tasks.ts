@@ -22,6 +22,7 @@ export type {
   TaskTimes,
   Time,
 } from "./tasks/job_types.ts";
+export { AlertsClient } from "./tasks/alerts_client.ts";
 export { CalendarsClient } from "./tasks/calendars_client.ts";
 export {
   enqueue,

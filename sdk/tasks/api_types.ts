@@ -1485,7 +1485,7 @@ export interface WebhookList {
   readonly next: string | null;
 }
 
-/** How a webhook answered when it was tested. */
+/** How a receiver answered when it was tested. */
 export interface WebhookTestResult {
   /** The `webhook-id` of the call. */
   readonly id: string;
@@ -1517,13 +1517,13 @@ export interface WebhookTestResult {
 export interface WebhookDelivery {
   /** Its id, which begins with `dlv_`. */
   readonly id: string;
-  /** The id of the webhook. */
+  /** The id of the webhook, or of the alert. */
   readonly webhook: string;
   /** The `id` of the event and of the call. */
   readonly event: string;
   /** The type of the event. */
   readonly type: string;
-  /** The task or worker that it is about. */
+  /** The task, worker or alert that it is about. */
   readonly task: string | null;
   /**
    * `pending`: waits for its turn, or for the end of the delivery before it
@@ -1561,6 +1561,185 @@ export interface WebhookDeliveryDetail extends WebhookDelivery {
 export interface WebhookDeliveryList {
   /** What is on the page, in the order of the list. */
   readonly data: ReadonlyArray<WebhookDelivery>;
+  /**
+   * The `cursor` of the next page, also after one that is short or empty; null
+   * at the end.
+   */
+  readonly next: string | null;
+}
+
+/** A condition on what tasks do that is told when it comes true. */
+export interface Alert {
+  /** Its id, which begins with `alr_`. */
+  readonly id: string;
+  /** What messages call it. */
+  readonly name: string;
+  /** When it is raised. */
+  readonly when: {
+    /**
+     * Raises the alert when there were more than `over` of these `within` a time.
+     */
+    readonly count?: "created" | "started" | "succeeded" | "failed" | "lost" | "completed" | "missed" | undefined;
+    /** How many are no reason; 0 when absent. */
+    readonly over?: number | undefined;
+    /** A minute to a day, with `count`. */
+    readonly within?: Duration | null | undefined;
+    /** Raises the alert when there were none of these `for` a time. */
+    readonly nothing?: "created" | "started" | "succeeded" | "failed" | "lost" | "completed" | "missed" | undefined;
+    /** A minute to a day, with `nothing`. */
+    readonly for?: Duration | null | undefined;
+    /** Only tasks of this worker: an id or a name. */
+    readonly worker?: string | null | undefined;
+    /** Only tasks of this job of the `worker`. */
+    readonly job?: string | null | undefined;
+  };
+  /**
+   * Where it is told that it is raised or over; a change replaces it as a
+   * whole, but keeps `authorization` while it has the same `url`.
+   */
+  readonly send: {
+    /** Where messages are sent, by POST. */
+    readonly url: string;
+    /**
+     * The form of messages: an event of Standard Webhooks, or the JSON that
+     * incoming webhooks of Slack or Discord take, or JSON with `from`, `to`,
+     * `subject` and `text`, as e-mail gateways take.
+     */
+    readonly template: "standard" | "slack" | "discord" | "email";
+    /** Who e-mails are from. */
+    readonly from?: string | null | undefined;
+    /** Who e-mails are to. */
+    readonly to?: string | null | undefined;
+    /** The value of the header Authorization; sealed, and never shown. */
+    readonly authorization?: string | null | undefined;
+    /** Whether calls have the header Authorization. */
+    readonly has_authorization: boolean;
+  };
+  /** How long after it was raised it is not raised again. */
+  readonly quiet: Duration;
+  /** Whether it is judged. */
+  readonly enabled: boolean;
+  /** When it was created. */
+  readonly created_at: string;
+  /** `when` in words. */
+  readonly condition: string;
+  /** Since when it is raised; null when it is not. */
+  readonly raised_at: string | null;
+  /** When it was last raised. */
+  readonly last_raised_at: string | null;
+  /**
+   * The secret that signs messages of the template `standard` (`whsec_…`),
+   * shown once: in the answer that made it.
+   */
+  readonly signing_secret: string | null;
+  /** When it was last changed. */
+  readonly updated_at: string;
+  /** Grows by one with each change of its definition. */
+  readonly version: number;
+}
+
+/** An alert, as it is made. */
+export interface NewAlert {
+  /** What messages call it. */
+  readonly name?: string | undefined;
+  /** When it is raised. */
+  readonly when: {
+    /**
+     * Raises the alert when there were more than `over` of these `within` a time.
+     */
+    readonly count?: "created" | "started" | "succeeded" | "failed" | "lost" | "completed" | "missed" | undefined;
+    /** How many are no reason; 0 when absent. */
+    readonly over?: number | undefined;
+    /** A minute to a day, with `count`. */
+    readonly within?: Duration | null | undefined;
+    /** Raises the alert when there were none of these `for` a time. */
+    readonly nothing?: "created" | "started" | "succeeded" | "failed" | "lost" | "completed" | "missed" | undefined;
+    /** A minute to a day, with `nothing`. */
+    readonly for?: Duration | null | undefined;
+    /** Only tasks of this worker: an id or a name. */
+    readonly worker?: string | null | undefined;
+    /** Only tasks of this job of the `worker`. */
+    readonly job?: string | null | undefined;
+  };
+  /**
+   * Where it is told that it is raised or over; a change replaces it as a
+   * whole, but keeps `authorization` while it has the same `url`.
+   */
+  readonly send: {
+    /** Where messages are sent, by POST. */
+    readonly url: string;
+    /**
+     * The form of messages: an event of Standard Webhooks, or the JSON that
+     * incoming webhooks of Slack or Discord take, or JSON with `from`, `to`,
+     * `subject` and `text`, as e-mail gateways take.
+     */
+    readonly template?: "standard" | "slack" | "discord" | "email" | undefined;
+    /** Who e-mails are from. */
+    readonly from?: string | null | undefined;
+    /** Who e-mails are to. */
+    readonly to?: string | null | undefined;
+    /** The value of the header Authorization; sealed, and never shown. */
+    readonly authorization?: string | null | undefined;
+  };
+  /** How long after it was raised it is not raised again. */
+  readonly quiet?: Duration | undefined;
+  /** Whether it is judged. */
+  readonly enabled?: boolean | undefined;
+}
+
+/** Given fields are changed, others stay, and null resets to the default. */
+export interface AlertChanges {
+  /** What messages call it. */
+  readonly name?: string | null | undefined;
+  /** When it is raised. */
+  readonly when?: {
+    /**
+     * Raises the alert when there were more than `over` of these `within` a time.
+     */
+    readonly count?: "created" | "started" | "succeeded" | "failed" | "lost" | "completed" | "missed" | undefined;
+    /** How many are no reason; 0 when absent. */
+    readonly over?: number | undefined;
+    /** A minute to a day, with `count`. */
+    readonly within?: Duration | null | undefined;
+    /** Raises the alert when there were none of these `for` a time. */
+    readonly nothing?: "created" | "started" | "succeeded" | "failed" | "lost" | "completed" | "missed" | undefined;
+    /** A minute to a day, with `nothing`. */
+    readonly for?: Duration | null | undefined;
+    /** Only tasks of this worker: an id or a name. */
+    readonly worker?: string | null | undefined;
+    /** Only tasks of this job of the `worker`. */
+    readonly job?: string | null | undefined;
+  } | undefined;
+  /**
+   * Where it is told that it is raised or over; a change replaces it as a
+   * whole, but keeps `authorization` while it has the same `url`.
+   */
+  readonly send?: {
+    /** Where messages are sent, by POST. */
+    readonly url: string;
+    /**
+     * The form of messages: an event of Standard Webhooks, or the JSON that
+     * incoming webhooks of Slack or Discord take, or JSON with `from`, `to`,
+     * `subject` and `text`, as e-mail gateways take.
+     */
+    readonly template?: "standard" | "slack" | "discord" | "email" | undefined;
+    /** Who e-mails are from. */
+    readonly from?: string | null | undefined;
+    /** Who e-mails are to. */
+    readonly to?: string | null | undefined;
+    /** The value of the header Authorization; sealed, and never shown. */
+    readonly authorization?: string | null | undefined;
+  } | undefined;
+  /** How long after it was raised it is not raised again. */
+  readonly quiet?: Duration | null | undefined;
+  /** Whether it is judged. */
+  readonly enabled?: boolean | null | undefined;
+}
+
+/** A page of a list. */
+export interface AlertList {
+  /** What is on the page, in the order of the list. */
+  readonly data: ReadonlyArray<Alert>;
   /**
    * The `cursor` of the next page, also after one that is short or empty; null
    * at the end.

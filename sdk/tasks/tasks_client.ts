@@ -35,6 +35,7 @@ import type {
   TaskTimes,
   Time,
 } from "./job_types.ts";
+import { AlertsClient } from "./alerts_client.ts";
 import { CalendarsClient } from "./calendars_client.ts";
 import { type EventsOptions, readEvents, type TenantEvent } from "./events.ts";
 import { KeysClient } from "./keys_client.ts";
@@ -161,6 +162,8 @@ export class TasksClient<Jobs extends JobTypes<Jobs> = AnyJobs> {
   readonly calendars: CalendarsClient;
   /** Manages webhooks, which events are sent to. */
   readonly webhooks: WebhooksClient;
+  /** Manages alerts on what tasks do. */
+  readonly alerts: AlertsClient;
 
   /**
    * Creates a client of the tenant at `url`.
@@ -173,6 +176,7 @@ export class TasksClient<Jobs extends JobTypes<Jobs> = AnyJobs> {
     this.keys = new KeysClient(this.#calls);
     this.calendars = new CalendarsClient(this.#calls);
     this.webhooks = new WebhooksClient(this.#calls);
+    this.alerts = new AlertsClient(this.#calls);
   }
 
   /**

@@ -19,6 +19,7 @@ import { describeError } from "../shared/settled.ts";
 import { STORE_OVERRUN_MS } from "../shared/stopper.ts";
 import type { Tracing } from "../shared/telemetry/tracing.ts";
 import type { WatchThread } from "../shared/watch/watch_thread.ts";
+import { AlertWatch } from "./engine/alerts/alert_watch.ts";
 import { AuditTrimmer } from "./engine/audit_trimmer.ts";
 import { Authenticator } from "./access/authenticator.ts";
 import { hashSecret } from "./access/credential_token.ts";
@@ -156,6 +157,7 @@ export async function addParts(
     new AuditTrimmer(parts),
     new EventWatch({ parts, liveness: engine.liveness, usage: engine.usage }),
     new WebhookFeed({ parts, changes: engine.changes }),
+    new AlertWatch({ parts, changes: engine.changes }),
   ];
   const turns = new FairTurns();
   const targets = {

@@ -165,6 +165,7 @@ Deno.test("tercet works with the service", { timeout: 240_000 }, async (t) => {
     "tercet tasks keys makes a key that works, and removes it": makesKeys,
     "tercet tasks webhooks has events sent, and shows what was sent":
       tellsWebhooks,
+    "tercet tasks alerts makes, tests and removes alerts": makesAlerts,
     "tercet tasks calendars puts and removes calendars that schedules leave out":
       leavesOutDays,
     "tercet tasks create takes data from a file and from standard input":
@@ -214,6 +215,29 @@ async function tellsWebhooks(terminal: Terminal): Promise<void> {
   assertMatch(await webhooks("list"), new RegExp(`${id} +disabled`));
   await webhooks("update", id, "--name", "hook", "--worker", "mailer");
   assertEquals(await webhooks("remove", id), `${id} removed\n`);
+}
+
+async function makesAlerts(terminal: Terminal): Promise<void> {
+  await using receiver = new EventReceiver();
+  await receiver.start();
+  const alerts = (...args: readonly string[]): Promise<Said> =>
+    terminal.tercet("tasks", "alerts", ...args);
+  const made = await alerts(
+    ...["create", "--call-url", receiver.url, "--count", "failed"],
+    ...["--over", "10", "--within", "5m"],
+  );
+  const [, id = "", secret = ""] = made.out.match(/^(alr_\S+)\n(whsec_\S+)/) ??
+    [];
+  assertEquals(made.code, 0, made.err);
+  receiver.secrets.push(secret);
+  assertEquals((await alerts("test", id)).out, "delivered: 204\n");
+  assertEquals(receiver.events[0]?.event.type, "alert.test");
+  assertEquals(receiver.events[0]?.signedBy, [0]);
+  const listed = await alerts("list");
+  assertMatch(listed.out, /ok +more than 10 attempts failed within 5 minutes/);
+  receiver.status = 500;
+  assertEquals((await alerts("test", id)).code, 1);
+  assertEquals((await alerts("remove", id)).out, `${id} removed\n`);
 }
 
 async function waitsForResult(terminal: Terminal): Promise<void> {
@@ -535,6 +559,13 @@ Deno.test("tercet tasks tells what is wrong before it asks a service", async () 
       [{}, ["tasks", "keys", "lst"], 2, /there is no such command/],
       [{}, ["tasks", "calendars", "put", "x"], 2, /takes 2 arguments/],
       [{}, ["tasks", "webhooks", "create"], 2, /--call-url is missing/],
+      [{}, ["tasks", "alerts", "create"], 2, /--call-url is missing/],
+      [
+        {},
+        ["tasks", "alerts", "create", "--call-url", "x"],
+        2,
+        /--count or --nothing is missing/,
+      ],
       [{}, ["tasks", "webhooks", "test"], 2, /the id is missing/],
       [{}, ["tasks", "webhooks", "lst"], 2, /there is no such command/],
       [{}, ["tasks", "calendars", "x"], 2, /there is no such command/],

@@ -122,6 +122,14 @@ export function taskCommands(io: CliIo): readonly Command[] {
       },
     },
     {
+      name: "alerts",
+      about: "list, create, test and remove alerts on what tasks do",
+      run: async (args) => {
+        const { runAlerts } = await import("./alerts.ts");
+        return await runAlerts(args, io);
+      },
+    },
+    {
       name: "keys",
       about: "list, create, rotate and remove API keys",
       run: async (args) => {

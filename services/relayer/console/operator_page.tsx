@@ -136,13 +136,13 @@ function Now({ samples }: { readonly samples: MetricSamples }): VNode {
           name: "the oldest due job waits",
           value: formatLength(lagMs),
           href: "#hour",
-          tone: lagMs > 60_000 ? "warn" : "calm",
+          ...lagMs > 60_000 ? { tone: "warn" } : {},
         },
         {
           name: "jobs failed since the start",
           value: failed,
           href: "#hour",
-          tone: failed > 0 ? "bad" : "calm",
+          ...failed > 0 ? { tone: "bad" } : {},
         },
       ]}
     />

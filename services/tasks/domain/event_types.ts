@@ -53,7 +53,10 @@ const TYPES = {
   "user.changed": ["audit", "A user was added, changed or removed"],
   "key.changed": ["audit", "A key or credential was made or ended"],
   "webhook.changed": ["webhooks", "A webhook was created, changed or removed"],
-  "webhook.disabled": ["webhooks", "A webhook is no longer told anything"],
+  "webhook.disabled": ["webhooks", "A webhook is no longer told of events"],
+  "alert.raised": ["webhooks", "The condition of an alert has come true"],
+  "alert.resolved": ["webhooks", "The condition of an alert is over"],
+  "alert.changed": ["webhooks", "An alert was created, changed or removed"],
   "webhook.missed": ["webhooks", "Events were gone before a webhook got them"],
 } as const satisfies Readonly<
   Record<string, readonly [EventSubject, string]>
@@ -122,6 +125,7 @@ export function eventOfHistory(type: HistoryType): EventType | undefined {
 /** The events of actions whose names begin so. */
 const OF_ACTIONS: ReadonlyMap<string, EventType> = new Map([
   ["account", "account.changed"],
+  ["alert", "alert.changed"],
   ["tenant", "account.changed"],
   ["calendar", "calendar.changed"],
   ["credential", "key.changed"],

@@ -6,6 +6,8 @@
  * @module
  */
 
+import type { AlertRule } from "./alert_rule.ts";
+
 /** Who caused a change, as history and the audit log keep it. */
 export interface Actor {
   /**
@@ -423,6 +425,46 @@ export interface Webhook {
   readonly disabledReason?: "gone" | "failing" | undefined;
   /** Since when it is disabled. */
   readonly disabledAtMs?: number | undefined;
+  /** Sealed signing secrets, the current one first. */
+  readonly signing: readonly SigningSecret[];
+  /** When it was made. */
+  readonly createdAtMs: number;
+  /** The last change. */
+  readonly updatedAtMs: number;
+}
+
+/** Where and how the messages of an alert are sent. */
+export interface AlertSend {
+  /** The URL that is called. */
+  readonly url: string;
+  /** The form of the message. */
+  readonly template: "slack" | "discord" | "email" | "standard";
+  /** Who an e-mail is from. */
+  readonly from?: string | undefined;
+  /** Who an e-mail is to. */
+  readonly to?: string | undefined;
+  /** The value of the header Authorization, sealed. */
+  readonly authorization?: string | undefined;
+}
+
+/** A condition on what tasks do that is told when it comes true. */
+export interface Alert {
+  /** The tenant. */
+  readonly tenantId: string;
+  /** `alr_` and 26 characters. */
+  readonly id: string;
+  /** 1 at first, one more with each change. */
+  readonly version: number;
+  /** Its name for people. */
+  readonly name: string;
+  /** When it is raised. */
+  readonly when: AlertRule;
+  /** Where its messages are sent. */
+  readonly send: AlertSend;
+  /** How long after it was raised it is not raised again, in milliseconds. */
+  readonly quietMs: number;
+  /** Whether it is judged. */
+  readonly isEnabled: boolean;
   /** Sealed signing secrets, the current one first. */
   readonly signing: readonly SigningSecret[];
   /** When it was made. */

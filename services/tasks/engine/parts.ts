@@ -44,6 +44,7 @@ export const DUTIES = [
   "audit",
   "watch",
   "webhooks",
+  "alerts",
 ] as const;
 
 /** The name of a duty. */

@@ -19,7 +19,7 @@ import type { EngineParts } from "./parts.ts";
  * since a removed user's keys end too, and a user or a key can be the last
  * access to the tenant; each other name stands for the records of that name.
  */
-type GuardedSet = "access" | "workers" | "calendars" | "webhooks";
+type GuardedSet = "access" | "workers" | "calendars" | "webhooks" | "alerts";
 
 /**
  * Reads a guard; has to be called before the set is counted.

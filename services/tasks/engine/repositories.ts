@@ -5,6 +5,7 @@
  */
 
 import type {
+  Alert,
   ApiKey,
   Session,
   Tenant,
@@ -145,6 +146,8 @@ export interface Repositories {
   readonly dataKeys: RecordRepository<DataKeyRecord>;
   /** Calendars, by their names. */
   readonly calendars: RecordRepository<Calendar>;
+  /** Alerts. */
+  readonly alerts: RecordRepository<Alert>;
   /** Webhooks. */
   readonly webhooks: RecordRepository<Webhook>;
   /** The files of calendars, which are read past the cache. */
@@ -218,6 +221,10 @@ export function openRepositories(
     }),
     calendars: new RecordRepository<Calendar>(parts, {
       kind: "calendar",
+      getTenantId,
+    }),
+    alerts: new RecordRepository<Alert>(parts, {
+      kind: "alert",
       getTenantId,
     }),
     webhooks: new RecordRepository<Webhook>(parts, {

@@ -113,6 +113,7 @@ const KINDS: readonly RecordKind[] = [
   "calendar",
   "calendar_file",
   "webhook",
+  "alert",
   "user",
   "service",
 ];

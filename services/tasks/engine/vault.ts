@@ -50,6 +50,11 @@ function keyPairRow({ tenantId, id }: WorkerKey): SecretRow {
   return { tenantId, workerId: id, name: "signing_key", version: 1 };
 }
 
+/** The place to which the seal of a value is bound; names are in lower case. */
+function valueRow({ tenantId, id }: WorkerKey, name: string): SecretRow {
+  return { tenantId, workerId: id, name, version: 1 };
+}
+
 /** The most workers whose decrypted secrets are cached. */
 const MAX_OPENED = 1_000;
 
@@ -163,6 +168,31 @@ export class Vault {
   ): string {
     const { key, text } = options;
     return sealSecret(text, { key, row: keyPairRow(worker) });
+  }
+
+  /** Seals a value that a webhook or alert sends, under the value's name. */
+  sealValue(
+    owner: WorkerKey,
+    { key, name, text }: {
+      readonly key: SealingKey;
+      readonly name: string;
+      readonly text: string;
+    },
+  ): string {
+    return sealSecret(text, { key, row: valueRow(owner, name) });
+  }
+
+  /**
+   * Opens what {@linkcode sealValue} has sealed.
+   *
+   * @throws {SecretsError} when it cannot be decrypted
+   */
+  async openValue(
+    owner: WorkerKey,
+    { name, sealed }: { readonly name: string; readonly sealed: string },
+  ): Promise<string> {
+    const open = await this.#createOpener(owner.tenantId, [sealed]);
+    return opened(open(sealed, valueRow(owner, name)));
   }
 
   /**

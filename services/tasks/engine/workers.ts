@@ -94,16 +94,19 @@ export const MIRROR_WORKER: WorkerDefinition = {
 
 /** The prefix of the ids of webhooks, which are those of their workers, too. */
 export const WEBHOOK_PREFIX = "whk";
+/** The prefix of the ids of alerts. */
+export const ALERT_PREFIX = "alr";
 const WEBHOOK_KEPT_MS = 7 * 86_400_000;
 
-/** Tells whether tasks of a worker are deliveries of a webhook. */
+/** Tells whether tasks of a worker are deliveries of a webhook or an alert. */
 export function isWebhookWorker(workerId: string): boolean {
-  return workerId.startsWith(`${WEBHOOK_PREFIX}_`);
+  return workerId.startsWith(`${WEBHOOK_PREFIX}_`) ||
+    workerId.startsWith(`${ALERT_PREFIX}_`);
 }
 
 /**
- * The worker that delivers events to a webhook. Each webhook has its own, so
- * that one that hangs holds up no other.
+ * The worker that delivers events to a webhook, or the messages of an alert.
+ * Each has its own, so that one that hangs holds up no other.
  */
 export function webhookWorker(
   tenantId: string,

@@ -55,6 +55,7 @@ export const HEADER_PARAMETERS = {
 /** What parameters of paths mean, by the segment before them. */
 export const PATH_PARAMETERS: Readonly<Record<string, string>> = {
   "": "The tenant's domain",
+  alerts: "The alert's id (`alr_…`)",
   calendars: "What `repeat.calendars` calls it",
   deliveries: "The delivery's id (`dlv_…`)",
   keys: "The key's id (`dk_…`)",

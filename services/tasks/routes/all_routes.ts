@@ -13,6 +13,7 @@ import { accountRoutes, meRoute } from "./account/account_routes.ts";
 import { operatorRoutes } from "./accounts/operator_routes.ts";
 import { signupRoute, type TokenVerifier } from "./accounts/signup_route.ts";
 import type { ApiParts } from "./api_parts.ts";
+import { alertRoutes } from "./alerts/alert_routes.ts";
 import { eventsRoute } from "./events/events_route.ts";
 import { keyRoutes } from "./keys/key_routes.ts";
 import { leaseRoutes } from "./leases/lease_routes.ts";
@@ -69,6 +70,7 @@ export function allRoutes(
     auditRoute(parts),
     eventsRoute(parts),
     ...webhookRoutes(parts),
+    ...alertRoutes(parts),
     ...deliveryRoutes(parts),
     signupRoute(parts, tokens),
     ...operatorRoutes(parts, onRemoved),

@@ -102,7 +102,7 @@ export async function fixedQuotaProblem(
   call: Pick<CallContext, "tenant">,
   { engine }: Pick<ApiParts, "engine">,
   { kind, limit }: {
-    readonly kind: "calendar" | "webhook";
+    readonly kind: "calendar" | "webhook" | "alert";
     readonly limit: number;
   },
 ): Promise<ProblemAnswer | undefined> {

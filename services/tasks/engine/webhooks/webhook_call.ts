@@ -11,7 +11,11 @@ import {
   parseSigningSecret,
   signWebhook,
 } from "../../delivery/webhook_signature.ts";
-import { SYSTEM_ACTOR, type Webhook } from "../../domain/records.ts";
+import {
+  type Alert,
+  SYSTEM_ACTOR,
+  type Webhook,
+} from "../../domain/records.ts";
 import type { Task } from "../../domain/task.ts";
 import type { LeaseProof, TaskEvent } from "../../domain/task_event.ts";
 import type { TaskChanges } from "../changes.ts";
@@ -19,7 +23,7 @@ import type { EngineParts } from "../parts.ts";
 import { auditWrite } from "../record_writes.ts";
 import { keptResult } from "../stored_json.ts";
 import type { Vault } from "../vault.ts";
-import { internalTenant, tenantOfInternal } from "../workers.ts";
+import { ALERT_PREFIX, internalTenant, tenantOfInternal } from "../workers.ts";
 import { MAX_OPEN_DELIVERIES } from "./webhook_feed.ts";
 import { healthWrite, readHealth, type WebhookName } from "./webhook_state.ts";
 
@@ -43,7 +47,7 @@ interface CallParts {
   /** The engine's parts. */
   readonly parts: EngineParts;
   /** Decrypts the secrets of webhooks. */
-  readonly vault: Pick<Vault, "signing">;
+  readonly vault: Pick<Vault, "signing" | "openValue">;
   /** Makes the calls. */
   readonly caller: Pick<PushCaller, "call">;
 }
@@ -68,19 +72,46 @@ export interface SentWebhook {
   readonly signatures: number;
 }
 
+/** What is called: a webhook, or the address of an alert. */
+export interface Receiver
+  extends Pick<Webhook, "tenantId" | "id" | "url" | "signing"> {
+  /**
+   * The value of the header Authorization, sealed.
+   *
+   * @default there is no such header
+   */
+  readonly authorization?: string | undefined;
+}
+
+/** The receiver of an alert's messages. */
+export function receiverOf({ send, ...alert }: Alert): Receiver {
+  return { ...alert, url: send.url, authorization: send.authorization };
+}
+
+/** The name under which the header of an alert is sealed. */
+export const AUTHORIZATION = "authorization";
+
 /**
- * Sends a message to a webhook.
+ * Sends a message to a webhook, or to the address of an alert.
  *
  * @throws {SecretsError} when its secrets cannot be decrypted
  */
 export async function sendWebhook(
-  webhook: Pick<Webhook, "tenantId" | "id" | "url" | "signing">,
+  webhook: Receiver,
   message: WebhookMessage,
   { parts: { clock }, vault, caller }: CallParts,
 ): Promise<SentWebhook> {
   const { id, body, timeoutMs, signal } = message;
   const texts = await vault.signing(webhook);
   const keys = texts.flatMap((text) => parseSigningSecret(text) ?? []);
+  const { authorization: sealed } = webhook;
+  const authorization = sealed === undefined ? {} : {
+    authorization: await vault.openValue(webhook, {
+      name: AUTHORIZATION,
+      sealed,
+    }),
+  };
+  const atMs = clock.nowMs();
   const outcome = await caller.call({
     url: webhook.url,
     owner: internalTenant(webhook.tenantId),
@@ -88,7 +119,13 @@ export async function sendWebhook(
     headers: {
       "content-type": "application/json",
       "user-agent": "tercet-tasks",
-      ...signWebhook({ id, atMs: clock.nowMs(), body }, keys),
+      ...authorization,
+      ...keys.length === 0
+        ? {
+          "webhook-id": id,
+          "webhook-timestamp": String(Math.floor(atMs / 1_000)),
+        }
+        : signWebhook({ id, atMs, body }, keys),
     },
     body,
     timeoutMs,
@@ -97,7 +134,7 @@ export async function sendWebhook(
   return { outcome, signatures: keys.length };
 }
 
-/** Why the receiver's answer is a failure; undefined when it is a success. */
+/** Why a call has failed; undefined when the receiver has taken it. */
 export function failureOf(
   outcome: PushOutcome,
 ):
@@ -147,18 +184,26 @@ export async function deliverEvent(
 ): Promise<TaskEvent | undefined> {
   const { parts: { repositories, clock }, lease, signal } = options;
   const tenantId = tenantOfInternal(task.tenantId) ?? "";
-  const webhook = await repositories.webhooks.get(tenantId, task.workerId);
-  if (webhook?.isEnabled !== true) {
-    const state = webhook === undefined ? "removed" : "disabled";
+  const { workerId: id } = task;
+  const webhook = await repositories.webhooks.get(tenantId, id);
+  const alert = webhook === undefined
+    ? await repositories.alerts.get(tenantId, id)
+    : undefined;
+  const found = webhook ?? alert;
+  const receiver = webhook ?? (alert && receiverOf(alert));
+  if (receiver === undefined || found?.isEnabled !== true) {
+    const state = found === undefined ? "removed" : "disabled";
     return {
       kind: "fail",
       lease,
       failure: { code: `webhook_${state}`, isFinal: true },
-      message: `Cannot deliver: the webhook is ${state}`,
+      message: `Cannot deliver: the ${
+        id.startsWith(ALERT_PREFIX) ? "alert" : "webhook"
+      } is ${state}`,
     };
   }
   const nowMs = clock.nowMs();
-  const { outcome } = await sendWebhook(webhook, {
+  const { outcome } = await sendWebhook(receiver, {
     id: messageId(task),
     body: task.dataJson,
     timeoutMs: Math.max(1, (task.attempt?.deadlineMs ?? nowMs) - nowMs),
@@ -168,8 +213,10 @@ export async function deliverEvent(
     return undefined;
   }
   const failed = failureOf(outcome);
-  if (failed === undefined) await noteSuccess(webhook, options);
-  else await noteFailure(webhook, failed.failure.isFinal === true, options);
+  if (webhook !== undefined) {
+    if (failed === undefined) await noteSuccess(webhook, options);
+    else await noteFailure(webhook, failed.failure.isFinal === true, options);
+  }
   return toEvent(outcome, { lease, failed });
 }
 

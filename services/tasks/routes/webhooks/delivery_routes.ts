@@ -65,10 +65,13 @@ const STATUS: Schema<DeliveryStatus> = choice(
 
 const FIELDS = {
   id: shownId("dlv"),
-  webhook: described(text(), "The id of the webhook"),
+  webhook: described(text(), "The id of the webhook, or of the alert"),
   event: described(text(), "The `id` of the event and of the call"),
   type: described(text(), "The type of the event"),
-  task: described(nullable(text()), "The task or worker that it is about"),
+  task: described(
+    nullable(text()),
+    "The task, worker or alert that it is about",
+  ),
   status: described(
     STATUS,
     "`pending`: waits for its turn, or for the end of the delivery before it " +
@@ -132,7 +135,7 @@ const DELIVERY_DETAIL = named(
 const QUERY = querySchema({
   webhook: optional(
     text({ maxLength: MAX_NAME_CHARS }),
-    "Only those of the webhook with this id",
+    "Only those of the webhook, or the alert, with this id",
   ),
   status: optional(STATUS, "Only those with this status"),
   type: optional(
@@ -218,7 +221,10 @@ async function listDeliveries(call: ListCall, api: ApiParts): Promise<Answer> {
   const { repositories, store } = api.engine.parts;
   // Callbacks are tasks of the same owner, and so are named by their worker.
   const workerIds = webhook === undefined
-    ? (await repositories.webhooks.all(tenantId)).map(({ id }) => id)
+    ? [
+      ...await repositories.webhooks.all(tenantId),
+      ...await repositories.alerts.all(tenantId),
+    ].map(({ id }) => id)
     : isWebhookWorker(webhook)
     ? [webhook]
     : [];

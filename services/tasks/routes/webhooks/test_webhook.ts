@@ -1,5 +1,6 @@
 /**
- * The route that tests a webhook: makes one call and stores nothing.
+ * The routes that test a webhook or an alert: they make one call and store
+ * nothing.
  *
  * @module
  */
@@ -15,11 +16,16 @@ import {
 } from "../../../shared/schema/values.ts";
 import { utcTime } from "../../domain/instant.ts";
 import type { Webhook } from "../../domain/records.ts";
-import { failureOf, sendWebhook } from "../../engine/webhooks/webhook_call.ts";
+import type { RecordValue } from "../../engine/record_repository.ts";
+import {
+  failureOf,
+  type Receiver,
+  sendWebhook,
+} from "../../engine/webhooks/webhook_call.ts";
 import { SecretsError } from "../../engine/tenant_keys.ts";
 import { type Answer, json } from "../../http/answer.ts";
 import type { CallContext } from "../../http/call.ts";
-import type { AnyRoute } from "../../http/route.ts";
+import type { AnyRoute, RouteFacts } from "../../http/route.ts";
 import type { ApiParts } from "../api_parts.ts";
 import type { RecordResource } from "../record_resource.ts";
 import { secretsUnavailable } from "../workers/signing_keys.ts";
@@ -63,7 +69,7 @@ const RESULT = named(
     ),
   }),
   {
-    description: "How a webhook answered when it was tested",
+    description: "How a receiver answered when it was tested",
     examples: [{
       id: "evt_01h455vb4pex5vsknk084sn02q",
       signatures: 1,
@@ -75,28 +81,63 @@ const RESULT = named(
   },
 );
 
+/** A message that is sent as a test. */
+interface TestMessage {
+  readonly receiver: Receiver;
+  readonly id: string;
+  readonly body: string;
+}
+
+/** What a test route has of its own. */
+interface TestOptions<Value extends RecordValue>
+  extends Pick<RouteFacts, "path" | "operationId" | "summary"> {
+  /** The message for a record. */
+  readonly message: (value: Value, call: CallContext) => Promise<TestMessage>;
+}
+
 /** The route that tests a webhook. */
 export function testWebhookRoute(
   parts: ApiParts,
   resource: RecordResource<Webhook>,
 ): AnyRoute {
-  return resource.route({
-    method: "POST",
+  return callTestRoute(parts, resource, {
     path: "/v1/webhooks/:id/test",
     operationId: "testWebhook",
     summary: "Send a webhook an event of the type webhook.test",
-    description: "The call is signed and goes to the same addresses as those " +
-      "of events. It is made once, also while the webhook is disabled, and is " +
-      "not among the deliveries.",
+    message: (webhook, { nowMs }) => {
+      const id = parts.engine.parts.newId("evt");
+      const body = JSON.stringify({
+        type: "webhook.test",
+        timestamp: utcTime(nowMs),
+        id,
+        data: { webhook: webhook.id },
+      });
+      return Promise.resolve({ receiver: webhook, id, body });
+    },
+  });
+}
+
+/** The route that makes one call of a webhook, or of what is called like one. */
+export function callTestRoute<Value extends RecordValue>(
+  parts: ApiParts,
+  resource: RecordResource<Value>,
+  { message, ...facts }: TestOptions<Value>,
+): AnyRoute {
+  return resource.route({
+    ...facts,
+    method: "POST",
+    description: "The call is signed and goes to the same addresses as all " +
+      "others. It is made once, also of what is disabled, and is not among " +
+      "the deliveries.",
     answers: { 200: { description: "What came back", shape: RESULT } },
     isIdempotent: true,
     hasOutsideEffect: true,
     problems: ["secrets_unavailable"],
     async handle(call) {
-      const webhook = await resource.find(call);
-      if ("code" in webhook) return webhook;
+      const value = await resource.find(call);
+      if ("code" in value) return value;
       try {
-        return await testWebhook(call, webhook, parts);
+        return await sendTest(call, await message(value, call), parts);
       } catch (error) {
         if (error instanceof SecretsError) return secretsUnavailable();
         throw error;
@@ -105,25 +146,16 @@ export function testWebhookRoute(
   });
 }
 
-async function testWebhook(
+async function sendTest(
   call: CallContext,
-  webhook: Webhook,
+  { receiver, id, body: sent }: TestMessage,
   { engine: { parts }, vault, caller }: ApiParts,
 ): Promise<Answer> {
-  const id = parts.newId("evt");
   const ending = new AbortController();
   const stayed = call.onGone(() => ending.abort());
   try {
-    const { outcome, signatures } = await sendWebhook(webhook, {
-      id,
-      body: JSON.stringify({
-        type: "webhook.test",
-        timestamp: utcTime(call.nowMs),
-        id,
-        data: { webhook: webhook.id },
-      }),
-      timeoutMs: TIMEOUT_MS,
-      signal: ending.signal,
+    const { outcome, signatures } = await sendWebhook(receiver, {
+      ...{ id, body: sent, timeoutMs: TIMEOUT_MS, signal: ending.signal },
     }, { parts, vault, caller });
     const failed = failureOf(outcome);
     const body = outcome.kind === "answered"

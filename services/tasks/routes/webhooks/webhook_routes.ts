@@ -115,7 +115,7 @@ export function webhookRoutes(parts: ApiParts): readonly AnyRoute[] {
         "tried again after 5 s, 5 min, 30 min, 2, 5, 10, 14, 20 and 24 hours; " +
         "once a webhook answers again, all that wait are sent at once. It is " +
         "disabled when it answers 410, or after 5 days of failures. What it " +
-        "may be sent follows from the scopes of the one who makes or changes it. " +
+        "may be sent follows from the scopes of the caller who makes or changes it. " +
         `A tenant has ${MAX_WEBHOOKS} webhooks at the most.`,
       body: requiredBody(WEBHOOK, { example: WEBHOOK_EXAMPLE }),
       answer: {
