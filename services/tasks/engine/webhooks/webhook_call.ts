@@ -214,8 +214,17 @@ export async function deliverEvent(
   }
   const failed = failureOf(outcome);
   if (webhook !== undefined) {
-    if (failed === undefined) await noteSuccess(webhook, options);
-    else await noteFailure(webhook, failed.failure.isFinal === true, options);
+    try {
+      if (failed === undefined) await noteSuccess(webhook, options);
+      else await noteFailure(webhook, failed.failure.isFinal === true, options);
+    } catch (error) {
+      // The next call notes it; this one's outcome is stored all the same, so
+      // that an event that was taken is not sent again.
+      options.parts.logger.warn(
+        "Cannot note how a webhook answers: the store failed",
+        { tenant: tenantId, webhook: id, error: String(error) },
+      );
+    }
   }
   return toEvent(outcome, { lease, failed });
 }
