@@ -19,6 +19,11 @@ export interface Column<Row> {
    */
   readonly isNumber?: boolean;
   /**
+   * Whether its words are short, and stay on one line.
+   * @default {false}
+   */
+  readonly isShort?: boolean;
+  /**
    * The address of the list in the order of this column.
    * @default the list has no such order
    */
@@ -126,7 +131,11 @@ function Cell<Row>(
   return (
     <td
       data-name={column.name}
-      class={column.isNumber === true ? "number" : undefined}
+      class={column.isNumber === true
+        ? "number"
+        : column.isShort === true
+        ? "short"
+        : undefined}
     >
       {content}
     </td>
