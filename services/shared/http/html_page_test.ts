@@ -57,7 +57,7 @@ Deno.test("tableHtml() names rows and columns, and can be scrolled by keys", () 
       '<div class="scroll" tabindex="0" role="region" ' +
       'aria-label="A &quot;table&quot;">',
       '<th scope="col">&lt;Value&gt;</th>',
-      '<tr><th scope="row" >a&amp;b</th><td class="number">1</td></tr>',
+      '<tr><th scope="row">a&amp;b</th><td class="number">1</td></tr>',
       `<td class="long">${"x".repeat(13)}</td>`,
     ]
   ) assertStringIncludes(html, part);

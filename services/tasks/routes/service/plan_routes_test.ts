@@ -105,8 +105,8 @@ Deno.test("GET /plans is a table for people, with nothing to run in it", async (
   for (
     const part of [
       '<th scope="col">Free &lt;b&gt;&amp;</th>',
-      '<th scope="row" >Workers</th><td>no limit</td><td>5</td>',
-      '<th scope="row" >Max delay</th><td>no limit</td><td>1 hour</td>',
+      '<th scope="row">Workers</th><td>no limit</td><td>5</td>',
+      '<th scope="row">Max delay</th><td>no limit</td><td>1 hour</td>',
       ">Payload bytes</th><td>1,048,576</td>",
       'Cron\n"Audit"',
       "<dd>Tasks that are not final</dd>",
@@ -135,7 +135,7 @@ Deno.test("GET /prices writes amounts with the decimals of their currency", asyn
   const { text } = await fetchPage("/prices", { plans: PLANS, prices: PRICES });
   for (
     const part of [
-      '<th scope="row" >Team</th><td>month</td><td>49.05 EUR</td>',
+      '<th scope="row">Team</th><td>month</td><td>49.05 EUR</td>',
       "0.05 EUR for 1,000 executions",
       "<td>4,905 JPY</td><td>nothing</td>",
     ]
