@@ -190,7 +190,10 @@ export async function show(
     links,
     csrf: csrf === "" ? undefined : csrf,
     theme: readTheme(readCookie(call.header("cookie"), THEME_COOKIE)),
-    events: csrf === "" ? undefined : `${base}/events`,
+    // The operator has no events; those of tenants are theirs.
+    events: csrf === "" || call.tenant === undefined
+      ? undefined
+      : `${base}/events`,
     refreshSeconds: content.refreshSeconds,
     goTo: content.goTo,
     content: (
