@@ -29,6 +29,7 @@ const PAGES: readonly (readonly [name: string, path: string])[] = [
   ["console's overview", ""],
   ["console's tasks", "/tasks"],
   ["console's tasks of a status", "/tasks?status=scheduled"],
+  ["console's schedules", "/schedules"],
 ];
 const MAKERS = 4;
 /** One in so many tasks is due tomorrow. */
