@@ -19,6 +19,10 @@ interface Bench {
   readonly schedule: string;
   /** A user. */
   readonly user: string;
+  /** A webhook, an alert, and an event that the webhook is sent. */
+  readonly webhook: string;
+  readonly alert: string;
+  readonly delivery: string;
 }
 
 interface Leased {
@@ -36,15 +40,23 @@ async function openBench(service: TasksProcess): Promise<Bench> {
     host: "acme.localhost",
     token: key,
   });
-  await client.expect(201, ["POST", "/api/v1/workers", { name: "mailer" }]);
-  const add = async (body: Readonly<Record<string, unknown>>) => {
+  const make = async (path: string, body: unknown): Promise<string> => {
     const { id } = await client.expect<{ readonly id: string }>(201, [
       "POST",
-      "/api/v1/tasks",
-      { worker: "mailer", ...body },
+      `/api/v1/${path}`,
+      body,
     ]);
     return id;
   };
+  await make("workers", { name: "mailer" });
+  const add = (body: Readonly<Record<string, unknown>>) =>
+    make("tasks", { worker: "mailer", ...body });
+  const url = "https://hook.example.com/events";
+  const webhook = await make("webhooks", { url });
+  const alert = await make("alerts", {
+    when: { count: "failed", within: "PT5M" },
+    send: { url, template: "slack" },
+  });
   const failed = await add({
     data: { to: "ann@example.com" },
     retry: { limit: 1, interval: "PT1S" },
@@ -89,14 +101,22 @@ async function openBench(service: TasksProcess): Promise<Bench> {
   for (const body of [{ name: "KEY", value: "v" }, { type: "credential" }]) {
     await client.expect(201, ["POST", "/api/v1/workers/hook/secrets", body]);
   }
-  const { id: user } = await client.expect<{ readonly id: string }>(201, [
-    "POST",
-    "/api/v1/users",
-    { email: "ada@example.com", name: "Ada" },
-  ]);
+  const user = await make("users", { email: "ada@example.com", name: "Ada" });
+  let delivery: string | undefined;
+  await waitUntil(async () => {
+    const { data } = await client.expect<
+      { readonly data: readonly { readonly id: string }[] }
+    >(200, ["GET", `/api/v1/deliveries?webhook=${webhook}`]);
+    delivery = data[0]?.id;
+    return delivery !== undefined;
+  }, { what: "an event is to be delivered", intervalMs: 100 });
+  assert(delivery !== undefined);
   const { port } = getTarget(service);
   const console = `http://acme.localhost:${port}/console`;
-  return { client, key, console, failed, schedule, user };
+  return {
+    ...{ client, key, console, failed, schedule, user },
+    ...{ webhook, alert, delivery },
+  };
 }
 
 /** The operator's token in this test. */
@@ -166,6 +186,17 @@ serviceTest(["chromium"], {
         "/workers/hook",
         "/workers/hook/edit",
         "/workers/hook/test",
+        "/webhooks",
+        "/webhooks/new",
+        `/webhooks/${bench.webhook}`,
+        `/webhooks/${bench.webhook}/edit`,
+        "/deliveries",
+        "/deliveries?status=delivered",
+        `/deliveries/${bench.delivery}`,
+        "/alerts",
+        "/alerts/new",
+        `/alerts/${bench.alert}`,
+        `/alerts/${bench.alert}/edit`,
         "/users",
         `/users/${bench.user}`,
         "/keys",

@@ -173,7 +173,7 @@ function Search(
         label="Rules with"
         type="search"
         value={query.get("q") ?? ""}
-        placeholder="a part of their name"
+        placeholder="part of a name"
         isSearch
       />
       <ChoiceField

@@ -3,7 +3,8 @@
 
 // A page is fetched a second after a change; while changes go on, each wait is
 // twice as long as the one before, so that many open pages stay a small part
-// of what the service does.
+// of what the service does. By chance a wait is shorter or longer, so that
+// pages that hear of one change do not all come at once.
 const LIVE_MS = 1_000;
 const MOST_MS = 30_000;
 // Without events, as no event tells that there is nothing to fetch.
@@ -173,7 +174,7 @@ function goLive() {
       ? Math.min(2 * waitMs, MOST_MS)
       : waitMs;
     changedMs = nowMs;
-    soon(waitMs);
+    soon(waitMs * (.5 + Math.random()));
   };
   // A hidden page holds no connection: browsers have six for a host.
   const listen = () => {

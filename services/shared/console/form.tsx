@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { ComponentChildren, VNode } from "preact";
+import { type ComponentChildren, h, type VNode } from "preact";
 
 /** What every field has. */
 interface FieldProps {
@@ -48,17 +48,21 @@ export function TextField(
   const { isSearch, offers = [] } = props;
   return (
     <Field {...props}>
-      <input
-        {...common(props)}
-        type={type}
-        name={name}
-        value={value}
-        autocomplete={autocomplete}
-        placeholder={props.placeholder}
-        spellcheck={false}
-        data-search={isSearch === true ? "" : undefined}
-        list={offers.length === 0 ? undefined : `${name}-offers`}
-      />
+      {
+        // A page that is drawn again keeps what the reader has typed: the value
+        // is the first one, which JSX would write as an attribute of its own.
+        h("input", {
+          ...common(props),
+          type,
+          name,
+          defaultValue: value,
+          autocomplete,
+          placeholder: props.placeholder,
+          spellcheck: false,
+          "data-search": isSearch === true ? "" : undefined,
+          list: offers.length === 0 ? undefined : `${name}-offers`,
+        })
+      }
       {offers.length === 0 ? null : (
         <datalist id={`${name}-offers`}>
           {offers.map((offer) => <option value={offer}></option>)}

@@ -19,6 +19,11 @@ export interface Column<Row> {
    */
   readonly isNumber?: boolean;
   /**
+   * Whether its words are short, and stay on one line.
+   * @default {false}
+   */
+  readonly isShort?: boolean;
+  /**
    * The address of the list in the order of this column.
    * @default the list has no such order
    */
@@ -122,11 +127,18 @@ function Cell<Row>(
   },
 ): VNode {
   const content = column.cell(row);
-  if (isFirst) return <th scope="row">{content}</th>;
+  const isShort = column.isShort === true;
+  if (isFirst) {
+    return <th scope="row" class={isShort ? "short" : undefined}>{content}</th>;
+  }
   return (
     <td
       data-name={column.name}
-      class={column.isNumber === true ? "number" : undefined}
+      class={column.isNumber === true
+        ? "number"
+        : isShort
+        ? "short"
+        : undefined}
     >
       {content}
     </td>

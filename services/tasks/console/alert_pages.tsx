@@ -28,6 +28,7 @@ import {
   NewestDeliveries,
   ReceiverActions,
 } from "./receiver_parts.tsx";
+import { durationWords } from "./task_parts.tsx";
 
 /** An alert, with the fields that pages show. */
 export interface ShownAlert {
@@ -150,7 +151,11 @@ export async function alertListPage(page: PageCall): Promise<PageAnswer> {
                   <a href={`${path}/${alert.id}`}>{alertName(alert)}</a>
                 ),
               },
-              { name: "State", cell: (alert) => <AlertBadge alert={alert} /> },
+              {
+                name: "State",
+                isShort: true,
+                cell: (alert) => <AlertBadge alert={alert} />,
+              },
               { name: "Raised when", cell: ({ condition }) => condition },
               {
                 name: "Last raised",
@@ -239,6 +244,7 @@ function Definition(
   },
 ): VNode {
   const { worker } = when;
+  const { last_raised_at: at } = alert;
   return (
     <section aria-labelledby="definition">
       <h2 id="definition">Definition</h2>
@@ -256,8 +262,8 @@ function Definition(
           ["From", send.from],
           ["To", send.to],
           ["Authorization", send.has_authorization ? "sealed" : null],
-          ["Raised again after", <code>{alert.quiet}</code>],
-          ["Last raised", <Time at={alert.last_raised_at} />],
+          ["Raised again after", durationWords(alert.quiet)],
+          ["Last raised", at && <Time at={at} />],
           ["Created", <Time at={alert.created_at} />],
           ["Changed", <Time at={alert.updated_at} />],
         ]}

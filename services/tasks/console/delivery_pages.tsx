@@ -179,21 +179,23 @@ export async function deliveryPage(page: PageCall): Promise<PageAnswer> {
     content: (
       <Live id="delivery">
         <Lead delivery={delivery} />
-        <FactList
-          facts={[
-            [
-              "To",
-              (
-                <a href={`${base}/${roomOf(delivery)}/${delivery.webhook}`}>
-                  {names.get(delivery.webhook) ?? delivery.webhook}
-                </a>
-              ),
-            ],
-            ["About", <Subject base={base} id={delivery.task} />],
-            ["Made", <Time at={delivery.created_at} />],
-            ["Ended", <Time at={delivery.ended_at} />],
-          ]}
-        />
+        <section aria-label="Facts">
+          <FactList
+            facts={[
+              [
+                "To",
+                (
+                  <a href={`${base}/${roomOf(delivery)}/${delivery.webhook}`}>
+                    {names.get(delivery.webhook) ?? delivery.webhook}
+                  </a>
+                ),
+              ],
+              ["About", <Subject base={base} id={delivery.task} />],
+              ["Made", <Time at={delivery.created_at} />],
+              ["Ended", delivery.ended_at && <Time at={delivery.ended_at} />],
+            ]}
+          />
+        </section>
         <div class="grid">
           <section aria-labelledby="request">
             <h2 id="request">Request</h2>
@@ -287,13 +289,16 @@ function Calls({ log }: Pick<ShownDeliveryDetail, "log">): VNode | null {
           {
             name: "Outcome",
             cell: ({ outcome }) => outcome.replaceAll("_", " "),
+            isShort: true,
           },
           {
             name: "HTTP status",
+            isNumber: true,
             cell: ({ http, error }) => http?.status ?? error?.http_status,
           },
           {
             name: "Took",
+            isNumber: true,
             cell: ({ duration }) =>
               duration === null ? null : formatLength(duration),
           },

@@ -51,8 +51,7 @@ export function Activity(
           <figcaption>
             {isIdle
               ? "Lag: nothing was started"
-              : `Lag: at most ${formatLength(Math.max(...lags))}, averaged ` +
-                "over 5 minutes"}
+              : `Average lag: at most ${formatLength(Math.max(...lags))}`}
           </figcaption>
           <Sparkline
             label="Average lag in 5 minutes"

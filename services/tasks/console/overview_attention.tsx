@@ -178,7 +178,7 @@ function Failing(
       {error === null ? "" : `: ${error.code}: ${error.message}`}
       {next === null ? ". It has ended." : (
         <>
-          {"; it runs next "}
+          {Date.parse(next) > nowMs ? "; it runs next " : "; its run was due "}
           <Time at={next} nowMs={nowMs} />.
         </>
       )}

@@ -48,7 +48,7 @@ export async function overviewPage(page: PageCall): Promise<PageAnswer> {
       path: "/v1/tasks",
       query: new URLSearchParams({
         status: "failed",
-        sort: "created_at",
+        sort: "date",
         order: "desc",
         limit: String(FAILED),
         fields: "status,worker,job,updated_at,error,executions",

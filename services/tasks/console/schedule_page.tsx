@@ -70,7 +70,7 @@ export async function schedulePage(page: PageCall): Promise<PageAnswer> {
       : null,
     content: (
       <Live id="schedule">
-        <Lead task={task} repeat={repeat} slip={slip} />
+        <Lead task={task} repeat={repeat} slip={slip} nowMs={nowMs} />
         {isWriter ? <TaskActions page={page} task={task} /> : null}
         <section aria-labelledby="next">
           <h2 id="next">Next runs</h2>
@@ -95,10 +95,11 @@ export async function schedulePage(page: PageCall): Promise<PageAnswer> {
 }
 
 function Lead(
-  { task, repeat, slip }: {
+  { task, repeat, slip, nowMs }: {
     readonly task: ShownTask;
     readonly repeat: ShownRepeat;
     readonly slip: string | undefined;
+    readonly nowMs: number;
   },
 ): VNode {
   const isEnding = task.error !== null || slip !== undefined;
@@ -106,7 +107,8 @@ function Lead(
     <Note tone={isEnding ? "warn" : "busy"}>
       <p class="lead">
         <StatusBadge status={task.status} /> It repeats{" "}
-        <RuleText repeat={repeat} /> in {task.timezone}; its next run is at{" "}
+        <RuleText repeat={repeat} /> in {task.timezone}; its next run{" "}
+        {Date.parse(task.date) > nowMs ? "is at" : "was due at"}{" "}
         <Time at={task.date} />.
       </p>
       {slip === undefined ? null : <p>{slip}</p>}

@@ -12,7 +12,7 @@ import { formatOffset, formatWall } from "../domain/time_zone.ts";
 import type { OccurrenceWarning } from "../domain/preview.ts";
 import type { ApiAnswer } from "../http/ask_api.ts";
 import type { PageCall } from "./page.ts";
-import type { ShownTask } from "./task_parts.tsx";
+import { durationWords, type ShownTask } from "./task_parts.tsx";
 
 /** A schedule as the API shows it. */
 export interface ShownRepeat {
@@ -72,7 +72,7 @@ export function RuleText({ repeat }: { readonly repeat: ShownRepeat }): VNode {
   return repeat.cron === undefined
     ? (
       <span>
-        every <code>{repeat.interval}</code>
+        {`every ${durationWords(repeat.interval ?? "")}`}
       </span>
     )
     : <code>{repeat.cron}</code>;

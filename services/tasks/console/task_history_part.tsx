@@ -118,12 +118,19 @@ export function TaskHistory(
         columns={[
           { name: "Number", cell: ({ seq }) => seq },
           { name: "At", cell: ({ at }) => <Time at={at} /> },
-          { name: "What", cell: ({ type }) => type.replaceAll("_", " ") },
+          {
+            name: "What",
+            cell: ({ type }) => type.replaceAll("_", " "),
+            isShort: true,
+          },
           {
             name: "Status after",
             cell: ({ status }) => <StatusBadge status={status} />,
           },
-          { name: "By", cell: ({ actor }) => actorName(actor, task) },
+          {
+            name: "By",
+            cell: ({ actor }) => <ActorName actor={actor} task={task} />,
+          },
           { name: "Details", cell: details },
         ]}
       />
@@ -135,12 +142,18 @@ export function TaskHistory(
 }
 
 /** Who did something, by name where the task tells it. */
-export function actorName(
-  { type, id }: ShownActor,
-  task: Pick<ShownTask, "worker" | "worker_id">,
-): string {
-  if (type === "system") return "the service";
-  return `${type} ${id === task.worker_id ? task.worker : id}`;
+export function ActorName(
+  { actor: { type, id }, task }: {
+    readonly actor: ShownActor;
+    readonly task: Pick<ShownTask, "worker" | "worker_id">;
+  },
+): VNode {
+  if (type === "system") return <span>the service</span>;
+  return id === task.worker_id ? <span>{`worker ${task.worker}`}</span> : (
+    <span>
+      {type} <span class="mono">{id}</span>
+    </span>
+  );
 }
 
 function details(

@@ -23,9 +23,10 @@ import {
   type ShownList,
   withQuery,
 } from "./page.ts";
+import { repeatOf, RuleText } from "./schedule_parts.tsx";
 import { TaskActions } from "./task_actions.tsx";
 import {
-  actorName,
+  ActorName,
   CHECKED_AT_ONCE,
   type ShownCheck,
   type ShownRecord,
@@ -257,6 +258,7 @@ function Facts(
   const list = (by: Readonly<Record<string, string>>): string =>
     withQuery(`${base}/tasks`, by);
   const { group, key, parent, lag, duration } = task;
+  const repeat = repeatOf(task);
   return (
     <section aria-labelledby="facts">
       <h2 id="facts">Facts</h2>
@@ -268,9 +270,13 @@ function Facts(
           ["Time zone", task.timezone],
           [
             "Repeats",
-            task.repeat === null
+            repeat === undefined
               ? null
-              : <code>{JSON.stringify(task.repeat)}</code>,
+              : (
+                <a href={`${base}/schedules/${task.id}`}>
+                  <RuleText repeat={repeat} />
+                </a>
+              ),
           ],
           [
             "Next dates",
@@ -332,7 +338,10 @@ function Facts(
             parent === undefined ? null : <TaskLink base={base} id={parent} />,
           ],
           ["Created", <Time at={task.created_at} />],
-          ["Created by", actorName(task.created_by, task)],
+          [
+            "Created by",
+            <ActorName actor={task.created_by} task={task} />,
+          ],
           [
             "Ended",
             task.finished_at === null ? null : <Time at={task.finished_at} />,

@@ -304,3 +304,22 @@ Deno.test("a task's page tells since when the worker that it waits for asks for 
   );
   await browser.api.close();
 });
+
+Deno.test("a list of a status is by date, of what comes next first, and all tasks by creation", async () => {
+  const browser = await signedIn();
+  const later = await addTask(browser, { delay: "PT2H" });
+  const sooner = await addTask(browser, { delay: "PT1H" });
+  const shown = async (query: string) => {
+    const { html } = await browser.read(`/tasks${query}`);
+    const isSooner = html.indexOf(sooner) < html.indexOf(later);
+    return [/, by (\w+)</.exec(html)?.[1], isSooner];
+  };
+  assertEquals(await shown(""), ["creation", true]);
+  assertEquals(await shown("?status=scheduled"), ["date", true]);
+  assertEquals(await shown("?worker=mailer"), ["date", false]);
+  assertEquals(await shown("?worker=mailer&sort=created_at&order=asc"), [
+    "creation",
+    false,
+  ]);
+  await browser.api.close();
+});

@@ -5,7 +5,8 @@
  */
 
 import type { VNode } from "preact";
-import { Badge, type Tone } from "../../shared/console/parts.tsx";
+import { Badge, formatLength, type Tone } from "../../shared/console/parts.tsx";
+import { exactMs, parseDuration } from "../../shared/duration.ts";
 import type { TaskStatus } from "../domain/task.ts";
 
 /** The failure of an attempt. */
@@ -164,6 +165,17 @@ export function TaskLink(
   return (
     <a class="mono" href={`${base}/tasks/${encodeURIComponent(id)}`}>{id}</a>
   );
+}
+
+/**
+ * A duration of ISO 8601 in words, such as `6 h`; the text itself where words
+ * would not say all of it, or months make its length vary.
+ */
+export function durationWords(text: string): string {
+  const read = parseDuration(text);
+  const ms = read.kind === "ok" ? exactMs(read.duration) : undefined;
+  const units = text.replaceAll(/[^A-Z]|[PT]/g, "").length;
+  return ms === undefined || units > 2 ? text : formatLength(ms);
 }
 
 /** A value as JSON text with indentation. */

@@ -16,6 +16,7 @@ import {
 } from "./form_faults.tsx";
 import { may, type PageAnswer, type PageCall, refusalOf } from "./page.ts";
 import { fieldsOf } from "./task_form.tsx";
+import { durationWords } from "./task_parts.tsx";
 
 interface Use {
   readonly limit: number | null;
@@ -115,7 +116,7 @@ function shown(value: unknown): string {
   return typeof value === "number"
     ? value.toLocaleString("en")
     : typeof value === "string"
-    ? value
+    ? durationWords(value)
     : JSON.stringify(value);
 }
 

@@ -189,14 +189,20 @@ function Types(
       {fault === undefined ? null : <p class="fault">{fault}</p>}
       {box("*", "All, also those of later versions")}
       {GROUPS.map(([prefix, types = []]) => (
-        <details
-          class="more"
-          open={chosen.some((one) => one.startsWith(`${prefix}.`))}
-        >
-          <summary>{`${prefix}.*`}</summary>
+        <>
           {types.length === 1 ? null : box(`${prefix}.*`, "All of these")}
-          {types.map((type) => box(type, meaningOf(type)))}
-        </details>
+          {types.length === 1
+            ? types.map((type) => box(type, meaningOf(type)))
+            : (
+              <details
+                class="more"
+                open={types.some((type) => chosen.includes(type))}
+              >
+                <summary>{`Single types of ${prefix}.*`}</summary>
+                {types.map((type) => box(type, meaningOf(type)))}
+              </details>
+            )}
+        </>
       ))}
     </fieldset>
   );

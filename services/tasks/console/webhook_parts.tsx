@@ -212,6 +212,7 @@ export function DeliveryTable(
       columns={[
         {
           name: "Event",
+          isShort: true,
           cell: ({ id, type }) => (
             <a href={`${base}/deliveries/${id}`}>{type}</a>
           ),

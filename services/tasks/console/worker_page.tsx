@@ -22,7 +22,7 @@ import {
   refusalOf,
   withQuery,
 } from "./page.ts";
-import { prettyJson } from "./task_parts.tsx";
+import { durationWords, prettyJson } from "./task_parts.tsx";
 import { askSecrets, WorkerSecrets } from "./worker_secrets.tsx";
 import {
   type ShownWorker,
@@ -218,7 +218,7 @@ function Definition({ worker }: { readonly worker: ShownWorker }): VNode {
             limits === null ? null : <code>{prettyJson(limits)}</code>,
           ],
           ["Attempt", formatLength(worker.timeout)],
-          ["Lease", worker.lease],
+          ["Lease", durationWords(worker.lease)],
           [
             "Retries",
             retry === undefined

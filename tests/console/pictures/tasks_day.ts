@@ -145,10 +145,13 @@ class Day {
       if (count > 0) await this.#post("/v1/tasks/batch", { tasks }, 200);
     }
     const hasTrouble = step >= STEPS - 30;
-    await this.#work("reports", (_) =>
-      hasTrouble
-        ? ["upstream_401", "GET /orders answered 401: the token has expired"]
-        : undefined);
+    await this.#work(
+      "reports",
+      (_) =>
+        hasTrouble
+          ? ["upstream_401", "GET /orders answered 401: the token has expired"]
+          : undefined,
+    );
     for (const worker of ["mailer", "images"]) {
       await this.#work(worker, (job) => {
         const found = JOBS.find((one) => one.job === job);
