@@ -4,6 +4,7 @@ import { databaseVersion } from "../../../shared/sqlite/migrations.ts";
 import { sha256 } from "../digest.ts";
 import {
   creation,
+  HOURLY,
   sampleIds,
   sampleTask,
   toTransactions,
@@ -38,7 +39,7 @@ Deno.test("MIGRATIONS that were released never change", () => {
       [6, "starts", "jeQ2q-km4Vj7z9L4nCCxWQ0qXrtyCz6nO4R-OE4t2xg"],
       [7, "events", "TWU2sRnYKrXeQHt4QWvtLz6BWG_AzWra3NmD94cvZ6k"],
       [8, "kept counts", "UbkxBbXxtb8Y25CkI4eW_DdB23d-c9fBPj-hOcn2XM8"],
-      [9, "repeating tasks", "?"],
+      [9, "repeating tasks", "RTte3Zip3bHnReY2OTVwYDUyosENzgbEXvS1jfgN7_Y"],
     ],
   );
 });
@@ -132,14 +133,7 @@ Deno.test("a store lists tasks of version 8 that repeat", async () => {
   await withFolder(async (folder) => {
     const repeating = sampleTask({
       id: sampleIds(1).next(),
-      repeat: {
-        interval: "PT1H",
-        catchUp: "one",
-        catchUpWindowMs: 0,
-        jitterMs: 0,
-        mode: "same",
-        onFailure: "stop",
-      },
+      repeat: HOURLY,
     });
     const other = sampleTask({
       id: sampleIds(2).next(),

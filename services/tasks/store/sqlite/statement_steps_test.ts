@@ -14,6 +14,7 @@ import {
   change,
   changed,
   creation,
+  HOURLY,
   removal,
   SAMPLE_MS,
   sampleIds,
@@ -545,15 +546,6 @@ const COPIES: readonly string[] = [
    SELECT tenant, worker, task_group, at_ms + k, expires_ms, count
    FROM copies, starts WHERE k > 0`,
 ];
-
-const HOURLY = {
-  interval: "PT1H",
-  catchUp: "one",
-  catchUpWindowMs: 0,
-  jitterMs: 0,
-  mode: "same",
-  onFailure: "stop",
-} as const;
 
 function createTask(
   index: number,
