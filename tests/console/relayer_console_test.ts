@@ -56,25 +56,14 @@ async function fill(
   name: string,
   text: string,
 ): Promise<void> {
-  await walkTo(browser, `[name=${name}]`);
+  await browser.walkTo(`[name=${name}]`);
   await browser.evaluate("document.activeElement.select?.()");
   await browser.type(text);
 }
 
-async function walkTo(browser: Browser, selector: string): Promise<void> {
-  const isThere = () =>
-    browser.evaluate(
-      `document.activeElement.matches(${JSON.stringify(selector)})`,
-    );
-  for (let tries = 0; !await isThere(); tries++) {
-    assert(tries < 60, `the keyboard does not lead to ${selector}`);
-    await browser.press("Tab");
-  }
-}
-
 /** Sends the form that has the focus. */
 async function send(browser: Browser): Promise<void> {
-  await walkTo(browser, "[type=submit]");
+  await browser.walkTo("[type=submit]");
   await browser.press("Enter");
 }
 
@@ -136,6 +125,10 @@ serviceTest(["chromium"], {
         ),
         ["Ada", "drinks", "tea"],
       );
+      assertEquals(
+        await browser.evaluate('document.querySelector("[name=query]").value'),
+        "Which tea does Ada drink?",
+      );
       await faults();
     });
     await t.step("two rankings stand side by side", async () => {
@@ -159,7 +152,7 @@ serviceTest(["chromium"], {
       await browser.press("j", "Enter");
       await says(browser, "I want recall to find nothing in default");
       await faults();
-      await walkTo(browser, "[name=sure]");
+      await browser.walkTo("[name=sure]");
       await browser.press(" ");
       await send(browser);
       await says(browser, "Forgotten: 1 memory.");
@@ -187,7 +180,7 @@ serviceTest(["chromium"], {
       await faults();
     });
     await t.step("a deleted memory is gone", async () => {
-      await walkTo(browser, "[name=sure]");
+      await browser.walkTo("[name=sure]");
       await browser.press(" ");
       await send(browser);
       await says(browser, "The memory is deleted.");
@@ -221,7 +214,7 @@ serviceTest(["chromium"], {
       async () => {
         await fill(browser, "account", accountId);
         await fill(browser, "key", key);
-        await walkTo(browser, "[name=keep]");
+        await browser.walkTo("[name=keep]");
         await browser.press(" ");
         await send(browser);
         await says(browser, "Forget the key");
@@ -237,7 +230,7 @@ serviceTest(["chromium"], {
     await t.step(
       "a key that is to be forgotten is kept no longer",
       async () => {
-        await walkTo(browser, "#actions button");
+        await browser.walkTo("#actions button");
         await browser.press("Enter");
         await says(browser, "Delegate key");
         await browser.leave(() => browser.send("Page.reload"));
