@@ -71,6 +71,12 @@ async function isField(browser: Browser): Promise<unknown> {
   );
 }
 
+/** Events alone tell of changes: what pages ask for without them never comes. */
+const NO_POLLS = `{
+  const set = setTimeout;
+  globalThis.setTimeout = (call, ms) => ms >= 15_000 ? 0 : set(call, ms);
+}`;
+
 /** Reads the page until it has a text, and fits into the window. */
 async function sees({ browser, width }: Reader, text: string): Promise<void> {
   await waitUntil(
@@ -183,6 +189,9 @@ serviceTest(["chromium"], {
       env: { SERVICE_HOST: "localhost" },
     });
     await using browser = await Browser.open();
+    await browser.send("Page.addScriptToEvaluateOnNewDocument", {
+      source: NO_POLLS,
+    });
     await t.step("is mended with the keyboard alone", async () => {
       await browser.look({ width: 1_280, height: 800, scheme: "light" });
       await story({ browser, width: 1_280, use: keyboardOf(browser) }, {
