@@ -4,6 +4,7 @@ import { metricsUrl } from "../support/read_metrics.ts";
 import { serviceTest } from "../support/services.ts";
 import { waitUntil } from "../support/wait_until.ts";
 import { Browser } from "./browser.ts";
+import { firstView, MAX_FIRST_VIEW_BYTES } from "./first_view.ts";
 import { pageFaults, VIEWS } from "./page_check.ts";
 
 /** Tries to read the key that the browser keeps; gives the error's name. */
@@ -77,6 +78,10 @@ serviceTest(["chromium"], {
     const wide = VIEWS[0];
     assert(wide !== undefined);
     await browser.look(wide);
+    await t.step("the first page costs few bytes", async () => {
+      const { bytes } = await firstView(browser, `${home.url}/console`);
+      assert(bytes <= MAX_FIRST_VIEW_BYTES, `${bytes} bytes`);
+    });
     await browser.record();
     const faults = async () => {
       assertEquals(await pageFaults(browser), []);
