@@ -21,6 +21,9 @@ export interface View {
 /** Longest wait for an answer of the browser, in milliseconds. */
 const ANSWER_MS = 60_000;
 
+/** More than the links, buttons and fields of any page that tests walk. */
+const MAX_TABS = 100;
+
 type Json = Readonly<Record<string, unknown>>;
 
 /** A browser with one page. */
@@ -206,6 +209,24 @@ export class Browser implements AsyncDisposable {
       };
       await this.send("Input.dispatchKeyEvent", { type: "keyDown", ...event });
       await this.send("Input.dispatchKeyEvent", { type: "keyUp", key });
+    }
+  }
+
+  /**
+   * Presses Tab until the focus is where a selector says.
+   *
+   * @throws {Error} When it does not lead there.
+   */
+  async walkTo(selector: string): Promise<void> {
+    const isThere = () =>
+      this.evaluate(
+        `document.activeElement.matches(${JSON.stringify(selector)})`,
+      );
+    for (let tries = 0; !await isThere(); tries++) {
+      if (tries === MAX_TABS) {
+        throw new Error(`Cannot walk to ${selector}: Tab does not lead there`);
+      }
+      await this.press("Tab");
     }
   }
 

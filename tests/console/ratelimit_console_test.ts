@@ -7,6 +7,7 @@ import {
 import { serviceTest } from "../support/services.ts";
 import { waitUntil } from "../support/wait_until.ts";
 import { Browser } from "./browser.ts";
+import { firstView, MAX_FIRST_VIEW_BYTES } from "./first_view.ts";
 import { pageFaults, VIEWS } from "./page_check.ts";
 
 const RULES = await Deno.readTextFile(
@@ -92,6 +93,10 @@ serviceTest(["chromium"], {
       });
     }
     await browser.look(VIEWS[0]!);
+    await t.step("the first page costs few bytes", async () => {
+      const { bytes } = await firstView(browser, console);
+      assert(bytes <= MAX_FIRST_VIEW_BYTES, `${bytes} bytes`);
+    });
     await t.step("the tree folds and is searched by keys alone", async () => {
       await browser.go(console);
       const evaluate = (text: string) => browser.evaluate(text);

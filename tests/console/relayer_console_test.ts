@@ -3,8 +3,9 @@ import { RelayerHome } from "../relayer/relayer_home.ts";
 import { metricsUrl } from "../support/read_metrics.ts";
 import { serviceTest } from "../support/services.ts";
 import { Browser } from "./browser.ts";
+import { firstView, MAX_FIRST_VIEW_BYTES } from "./first_view.ts";
 import { pageFaults, VIEWS } from "./page_check.ts";
-import { fill, rows, says, send, view, walkTo } from "./relayer_page.ts";
+import { fill, rows, says, send, view } from "./relayer_page.ts";
 
 /** Tries to read the key that the browser keeps; gives the error's name. */
 const READ_KEPT = `new Promise((resolve) => {
@@ -32,6 +33,10 @@ serviceTest(["chromium"], {
     const wide = VIEWS[0];
     assert(wide !== undefined);
     await browser.look(wide);
+    await t.step("the first page costs few bytes", async () => {
+      const { bytes } = await firstView(browser, `${home.url}/console`);
+      assert(bytes <= MAX_FIRST_VIEW_BYTES, `${bytes} bytes`);
+    });
     await browser.record();
     const faults = async () => {
       assertEquals(await pageFaults(browser), []);
@@ -80,6 +85,10 @@ serviceTest(["chromium"], {
         ),
         ["Ada", "drinks", "tea"],
       );
+      assertEquals(
+        await browser.evaluate('document.querySelector("[name=query]").value'),
+        "Which tea does Ada drink?",
+      );
       await faults();
     });
     await t.step("two rankings stand side by side", async () => {
@@ -107,7 +116,7 @@ serviceTest(["chromium"], {
       await browser.press("j", "Enter");
       await says(browser, "I want recall to find nothing in default");
       await faults();
-      await walkTo(browser, "[name=sure]");
+      await browser.walkTo("[name=sure]");
       await browser.press(" ");
       await send(browser);
       await says(browser, "Forgotten: 1 memory.");
@@ -135,7 +144,7 @@ serviceTest(["chromium"], {
       await faults();
     });
     await t.step("a deleted memory is gone", async () => {
-      await walkTo(browser, "[name=sure]");
+      await browser.walkTo("[name=sure]");
       await browser.press(" ");
       await send(browser);
       await says(browser, "The memory is deleted.");
@@ -169,7 +178,7 @@ serviceTest(["chromium"], {
       async () => {
         await fill(browser, "account", accountId);
         await fill(browser, "key", key);
-        await walkTo(browser, "[name=keep]");
+        await browser.walkTo("[name=keep]");
         await browser.press(" ");
         await send(browser);
         await says(browser, "Forget the key");
@@ -185,7 +194,7 @@ serviceTest(["chromium"], {
     await t.step(
       "a key that is to be forgotten is kept no longer",
       async () => {
-        await walkTo(browser, "#actions button");
+        await browser.walkTo("#actions button");
         await browser.press("Enter");
         await says(browser, "Delegate key");
         await browser.leave(() => browser.send("Page.reload"));

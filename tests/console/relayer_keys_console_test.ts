@@ -4,7 +4,7 @@ import { createSeed, DELEGATE, withTrial } from "../relayer/manual_trial.ts";
 import { serviceTest } from "../support/services.ts";
 import { Browser } from "./browser.ts";
 import { pageFaults, VIEWS } from "./page_check.ts";
-import { fill, says, send, view, walkTo } from "./relayer_page.ts";
+import { fill, says, send, view } from "./relayer_page.ts";
 
 const OWNER = 21;
 
@@ -64,7 +64,7 @@ serviceTest(["chromium"], {
       });
       await t.step("a stranger to the account changes nothing", async () => {
         await fill(browser, "owner", key);
-        await walkTo(browser, "[type=submit]");
+        await browser.walkTo("[type=submit]");
         await browser.press("Enter");
         await says(browser, "Cannot remove the delegate key");
       });

@@ -4,7 +4,6 @@
  * @module
  */
 
-import { assert } from "@std/assert";
 import { waitUntil } from "../support/wait_until.ts";
 import type { Browser } from "./browser.ts";
 
@@ -42,28 +41,13 @@ export async function fill(
   name: string,
   text: string,
 ): Promise<void> {
-  await walkTo(browser, `[name=${name}]`);
+  await browser.walkTo(`[name=${name}]`);
   await browser.evaluate("document.activeElement.select?.()");
   await browser.type(text);
 }
 
-/** Walks to an element with the keyboard. */
-export async function walkTo(
-  browser: Browser,
-  selector: string,
-): Promise<void> {
-  const isThere = () =>
-    browser.evaluate(
-      `document.activeElement.matches(${JSON.stringify(selector)})`,
-    );
-  for (let tries = 0; !await isThere(); tries++) {
-    assert(tries < 60, `the keyboard does not lead to ${selector}`);
-    await browser.press("Tab");
-  }
-}
-
 /** Sends the form that has the focus. */
 export async function send(browser: Browser): Promise<void> {
-  await walkTo(browser, "[type=submit]");
+  await browser.walkTo("[type=submit]");
   await browser.press("Enter");
 }

@@ -36,12 +36,17 @@ export async function makeTenant(
   });
 }
 
-/** Creates a tenant; returns the key of the tenant's owner. */
+/**
+ * Creates a tenant; returns the key of the tenant's owner.
+ *
+ * @param place the host whose subdomains name the tenants
+ */
 export async function createOwnerKey(
   service: TasksProcess,
   domain: string,
+  { host = SERVICE_HOST }: { readonly host?: string } = {},
 ): Promise<string> {
-  using accounts = hostClient(service, `accounts.${SERVICE_HOST}`);
+  using accounts = hostClient(service, `accounts.${host}`);
   const made = await accounts.expect<{ readonly owner_key: string }>(
     201,
     ["POST", "/", { domain }],

@@ -156,15 +156,22 @@ function goLive() {
   if (document.querySelector("[data-live]") === null) return;
   let source;
   let timer;
+  let dueMs = Infinity;
   let waitMs = LIVE_MS;
   let changedMs = 0;
-  const soon = (ms) =>
-    timer ??= setTimeout(async () => {
+  // The earliest fetch that was asked for is made, and the later ones with it.
+  const soon = (ms) => {
+    const atMs = performance.now() + ms;
+    if (timer !== undefined && dueMs <= atMs) return;
+    clearTimeout(timer);
+    dueMs = atMs;
+    timer = setTimeout(async () => {
       timer = undefined;
       // The next try comes soon enough.
       await refresh().catch(() => {});
       if (source?.readyState !== EventSource.OPEN) soon(POLL_MS);
     }, ms);
+  };
   const { events } = document.documentElement.dataset;
   const onChange = () => {
     const nowMs = performance.now();
@@ -182,6 +189,8 @@ function goLive() {
     source = undefined;
     if (!events || document.hidden) return;
     source = new EventSource(events);
+    // No event tells of changes between the page and the connection.
+    source.addEventListener("open", () => soon(LIVE_MS));
     for (const type of ["digest", "reset"]) {
       source.addEventListener(type, onChange);
     }
