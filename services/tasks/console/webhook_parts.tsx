@@ -53,7 +53,7 @@ export function webhookName(
   return name === "" ? url : name;
 }
 
-/** Whether a webhook is one that somebody has to look at. */
+/** Whether a webhook needs attention. */
 export function isTroubled(webhook: ShownWebhook): boolean {
   return webhook.disabled_reason !== null ||
     webhook.enabled && webhook.failing_since !== null;
@@ -85,7 +85,7 @@ export function WebhookSentence(
   const { enabled, open_deliveries: open } = webhook;
   if (!enabled) {
     const why = webhook.disabled_reason === "gone"
-      ? ": it answered 410, so nobody is there any more"
+      ? ": it answered 410, so its receiver is gone"
       : webhook.disabled_reason === "failing"
       ? ": each call of 5 days had failed"
       : "";
