@@ -76,11 +76,7 @@ export function WebhookBadge(
 
 /** Says in a sentence how a webhook is. */
 export function WebhookSentence(
-  { webhook, nowMs }: {
-    readonly webhook: ShownWebhook;
-    /** The present, in milliseconds since the epoch. */
-    readonly nowMs: number;
-  },
+  { webhook }: { readonly webhook: ShownWebhook },
 ): VNode {
   const { enabled, open_deliveries: open } = webhook;
   if (!enabled) {
@@ -103,8 +99,7 @@ export function WebhookSentence(
     } under way.`;
   return webhook.failing_since === null ? <span>{waiting}</span> : (
     <span>
-      Each call has failed since{" "}
-      <Time at={webhook.failing_since} nowMs={nowMs} />
+      Each call has failed since <Time at={webhook.failing_since} />
       {`. ${waiting} It is disabled after 5 days.`}
     </span>
   );
