@@ -167,7 +167,7 @@ class Day {
 
   /** Leaves some work for later, and gives a task that failed for good. */
   async end(): Promise<string> {
-    for (let count = 0; count < 12; count++) {
+    for (let count = 0; count < 4; count++) {
       await this.#add({
         ...{ worker: "mailer", job: "welcome", data: this.#data("welcome") },
         delay: `PT${20 + this.#random.below(400)}M`,
