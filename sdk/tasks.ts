@@ -22,6 +22,7 @@ export type {
   TaskTimes,
   Time,
 } from "./tasks/job_types.ts";
+export { AlertsClient } from "./tasks/alerts_client.ts";
 export { CalendarsClient } from "./tasks/calendars_client.ts";
 export {
   enqueue,
@@ -63,11 +64,17 @@ export {
   WorkersClient,
 } from "./tasks/workers_client.ts";
 export {
+  type EventVerdict,
   type TaskCall,
+  verifyEvent,
   verifyWebhook,
   type VerifyWebhookOptions,
   type WebhookVerdict,
 } from "./tasks/webhook.ts";
+export {
+  type DeliveryFilter,
+  WebhooksClient,
+} from "./tasks/webhooks_client.ts";
 export {
   type LeasedTask,
   type TaskAttemptContext,

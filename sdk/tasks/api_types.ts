@@ -681,6 +681,8 @@ export interface BulkAction {
     readonly metadata?: Readonly<Record<string, string>> | undefined;
     /** Whether they may be taken by a worker now. */
     readonly due?: boolean | undefined;
+    /** Whether they have a schedule. */
+    readonly repeats?: boolean | undefined;
   } | null | undefined;
   /** Whether to write nothing and count what would be done. */
   readonly dry_run?: boolean | undefined;
@@ -1345,7 +1347,7 @@ export interface ApiKey {
   /** What it may do, by a role; this or `scopes`. */
   readonly role?: "viewer" | "member" | "admin" | "owner" | null | undefined;
   /** What it may do, one by one; `workers:*` stands for all of workers. */
-  readonly scopes?: ReadonlyArray<"tasks:read" | "tasks:write" | "workers:read" | "workers:write" | "leases:write" | "secrets:read" | "secrets:write" | "users:read" | "users:write" | "keys:read" | "keys:write" | "account:read" | "account:write" | "audit:read" | "tasks:*" | "workers:*" | "leases:*" | "secrets:*" | "users:*" | "keys:*" | "account:*" | "audit:*"> | null | undefined;
+  readonly scopes?: ReadonlyArray<"tasks:read" | "tasks:write" | "workers:read" | "workers:write" | "leases:write" | "secrets:read" | "secrets:write" | "users:read" | "users:write" | "keys:read" | "keys:write" | "account:read" | "account:write" | "audit:read" | "webhooks:read" | "webhooks:write" | "tasks:*" | "workers:*" | "leases:*" | "secrets:*" | "users:*" | "keys:*" | "account:*" | "audit:*" | "webhooks:*"> | null | undefined;
   /**
    * Where it may be used from, as addresses or CIDR; from everywhere when
    * empty.
@@ -1370,7 +1372,7 @@ export interface NewApiKey {
   /** What it may do, by a role; this or `scopes`. */
   readonly role?: "viewer" | "member" | "admin" | "owner" | null | undefined;
   /** What it may do, one by one; `workers:*` stands for all of workers. */
-  readonly scopes?: ReadonlyArray<"tasks:read" | "tasks:write" | "workers:read" | "workers:write" | "leases:write" | "secrets:read" | "secrets:write" | "users:read" | "users:write" | "keys:read" | "keys:write" | "account:read" | "account:write" | "audit:read" | "tasks:*" | "workers:*" | "leases:*" | "secrets:*" | "users:*" | "keys:*" | "account:*" | "audit:*"> | null | undefined;
+  readonly scopes?: ReadonlyArray<"tasks:read" | "tasks:write" | "workers:read" | "workers:write" | "leases:write" | "secrets:read" | "secrets:write" | "users:read" | "users:write" | "keys:read" | "keys:write" | "account:read" | "account:write" | "audit:read" | "webhooks:read" | "webhooks:write" | "tasks:*" | "workers:*" | "leases:*" | "secrets:*" | "users:*" | "keys:*" | "account:*" | "audit:*" | "webhooks:*"> | null | undefined;
   /**
    * Where it may be used from, as addresses or CIDR; from everywhere when
    * empty.
@@ -1408,6 +1410,343 @@ export interface KeyRotation {
   readonly overlap?: Duration | undefined;
 }
 
+/** An address that events are sent to. */
+export interface Webhook {
+  /** Its id, which begins with `whk_`. */
+  readonly id: string;
+  /** Where events are sent, by POST. */
+  readonly url: string;
+  /** What it is called. */
+  readonly name: string;
+  /**
+   * The types of events that are sent; `task.*` stands for all that begin so.
+   */
+  readonly types: ReadonlyArray<string>;
+  /** Only events of this worker and its tasks: an id or a name. */
+  readonly worker?: string | null | undefined;
+  /** Only events of tasks of this job. */
+  readonly job?: string | null | undefined;
+  /** Only events of tasks of this group. */
+  readonly group?: string | null | undefined;
+  /**
+   * Whether events are sent. One that is enabled again gets what happens from
+   * then on.
+   */
+  readonly enabled: boolean;
+  /** When it was created. */
+  readonly created_at: string;
+  /**
+   * Why the service has disabled it: it answered 410, or each call of the last
+   * 5 days has failed.
+   */
+  readonly disabled_reason: "gone" | "failing" | null;
+  /** Since when it is disabled. */
+  readonly disabled_at: string | null;
+  /** Since when each call has failed; null while it answers. */
+  readonly failing_since: string | null;
+  /**
+   * How many deliveries are under way. At 1000 further events wait in the log,
+   * which has those of a day.
+   */
+  readonly open_deliveries: number;
+  /** When events were last gone from the log before there was room for them. */
+  readonly missed_at: string | null;
+  /**
+   * The secret that signs its calls (`whsec_…`), shown once: in the answer that
+   * made it.
+   */
+  readonly signing_secret: string | null;
+  /** When it was last changed. */
+  readonly updated_at: string;
+  /** Grows by one with each change of its definition. */
+  readonly version: number;
+}
+
+/** A webhook, as it is made. */
+export type NewWebhook = { readonly [Name in keyof Pick<Webhook, "name" | "types" | "enabled" | "worker" | "job" | "group">]?: Webhook[Name] | undefined } & {
+  /** Where events are sent, by POST. */
+  readonly url: string;
+};
+
+/** Given fields are changed, others stay, and null resets to the default. */
+export type WebhookChanges = { readonly [Name in keyof Pick<Webhook, "name" | "types" | "enabled" | "worker" | "job" | "group">]?: Webhook[Name] | null | undefined } & {
+  /** Where events are sent, by POST. */
+  readonly url?: string | undefined;
+};
+
+/** A page of a list. */
+export interface WebhookList {
+  /** What is on the page, in the order of the list. */
+  readonly data: ReadonlyArray<Webhook>;
+  /**
+   * The `cursor` of the next page, also after one that is short or empty; null
+   * at the end.
+   */
+  readonly next: string | null;
+}
+
+/** How a receiver answered when it was tested. */
+export interface WebhookTestResult {
+  /** The `webhook-id` of the call. */
+  readonly id: string;
+  /** How many secrets it was signed with. */
+  readonly signatures: number;
+  /** Whether an event would have been taken. */
+  readonly outcome: "delivered" | "failed";
+  /** Milliseconds. */
+  readonly duration: number | null;
+  /** What the receiver answered; null when nothing came. */
+  readonly answer: {
+    /** The HTTP status code. */
+    readonly status: number;
+    /** Its beginning. */
+    readonly body: string;
+    /** Whether `body` is only its beginning. */
+    readonly truncated: boolean;
+  } | null;
+  /** Why it failed; null when it did not. */
+  readonly error: {
+    /** A word for programs, such as `timed_out`. */
+    readonly code: string;
+    /** A message for people. */
+    readonly message: string;
+  } | null;
+}
+
+/** An event that a webhook is sent. */
+export interface WebhookDelivery {
+  /** Its id, which begins with `dlv_`. */
+  readonly id: string;
+  /** The id of the webhook, or of the alert. */
+  readonly webhook: string;
+  /** The `id` of the event and of the call. */
+  readonly event: string;
+  /** The type of the event. */
+  readonly type: string;
+  /** The task, worker or alert that it is about. */
+  readonly task: string | null;
+  /**
+   * `pending`: waits for its turn, or for the end of the delivery before it
+   * about the same task; `retrying`: failed, and is sent again.
+   */
+  readonly status: "pending" | "sending" | "retrying" | "delivered" | "failed";
+  /** How often it was sent. */
+  readonly attempts: number;
+  /** When it was made. */
+  readonly created_at: string;
+  /** When it is sent again. */
+  readonly next_at: string | null;
+  /** When it was taken or given up; null while it is under way. */
+  readonly ended_at: string | null;
+  /** Why it last failed; null when it did not. */
+  readonly error: {
+    /** A word for programs, such as `timed_out`. */
+    readonly code: string;
+    /** A message for people. */
+    readonly message: string;
+  } | null;
+}
+
+/** An event that a webhook is sent, with what came back. */
+export interface WebhookDeliveryDetail extends WebhookDelivery {
+  /** The body that is sent. */
+  readonly request: string;
+  /** The beginning of the body that came back last; null without one. */
+  readonly answer: string | null;
+  /** Each try. */
+  readonly log: ReadonlyArray<TaskAttempt>;
+}
+
+/** A page of a list. */
+export interface WebhookDeliveryList {
+  /** What is on the page, in the order of the list. */
+  readonly data: ReadonlyArray<WebhookDelivery>;
+  /**
+   * The `cursor` of the next page, also after one that is short or empty; null
+   * at the end.
+   */
+  readonly next: string | null;
+}
+
+/** A condition on what tasks do that is told when it comes true. */
+export interface Alert {
+  /** Its id, which begins with `alr_`. */
+  readonly id: string;
+  /** What messages call it. */
+  readonly name: string;
+  /** When it is raised. */
+  readonly when: {
+    /**
+     * Raises the alert when there were more than `over` of these `within` a time.
+     */
+    readonly count?: "created" | "started" | "succeeded" | "failed" | "lost" | "completed" | "missed" | undefined;
+    /** How many are no reason; 0 when absent. */
+    readonly over?: number | undefined;
+    /** A minute to a day, with `count`. */
+    readonly within?: Duration | null | undefined;
+    /** Raises the alert when there were none of these `for` a time. */
+    readonly nothing?: "created" | "started" | "succeeded" | "failed" | "lost" | "completed" | "missed" | undefined;
+    /** A minute to a day, with `nothing`. */
+    readonly for?: Duration | null | undefined;
+    /** Only tasks of this worker: an id or a name. */
+    readonly worker?: string | null | undefined;
+    /** Only tasks of this job of the `worker`. */
+    readonly job?: string | null | undefined;
+  };
+  /**
+   * Where it is told that it is raised or over; a change replaces it as a
+   * whole, but keeps `authorization` while it has the same `url`.
+   */
+  readonly send: {
+    /** Where messages are sent, by POST. */
+    readonly url: string;
+    /**
+     * The form of messages: an event of Standard Webhooks, or the JSON that
+     * incoming webhooks of Slack or Discord take, or JSON with `from`, `to`,
+     * `subject` and `text`, as e-mail gateways take.
+     */
+    readonly template: "standard" | "slack" | "discord" | "email";
+    /** Who e-mails are from. */
+    readonly from?: string | null | undefined;
+    /** Who e-mails are to. */
+    readonly to?: string | null | undefined;
+    /** The value of the header Authorization; sealed, and never shown. */
+    readonly authorization?: string | null | undefined;
+    /** Whether calls have the header Authorization. */
+    readonly has_authorization: boolean;
+  };
+  /** How long after it was raised it is not raised again. */
+  readonly quiet: Duration;
+  /** Whether it is judged. */
+  readonly enabled: boolean;
+  /** When it was created. */
+  readonly created_at: string;
+  /** `when` in words. */
+  readonly condition: string;
+  /** Since when it is raised; null when it is not. */
+  readonly raised_at: string | null;
+  /** When it was last raised. */
+  readonly last_raised_at: string | null;
+  /**
+   * The secret that signs messages of the template `standard` (`whsec_…`),
+   * shown once: in the answer that made it.
+   */
+  readonly signing_secret: string | null;
+  /** When it was last changed. */
+  readonly updated_at: string;
+  /** Grows by one with each change of its definition. */
+  readonly version: number;
+}
+
+/** An alert, as it is made. */
+export interface NewAlert {
+  /** What messages call it. */
+  readonly name?: string | undefined;
+  /** When it is raised. */
+  readonly when: {
+    /**
+     * Raises the alert when there were more than `over` of these `within` a time.
+     */
+    readonly count?: "created" | "started" | "succeeded" | "failed" | "lost" | "completed" | "missed" | undefined;
+    /** How many are no reason; 0 when absent. */
+    readonly over?: number | undefined;
+    /** A minute to a day, with `count`. */
+    readonly within?: Duration | null | undefined;
+    /** Raises the alert when there were none of these `for` a time. */
+    readonly nothing?: "created" | "started" | "succeeded" | "failed" | "lost" | "completed" | "missed" | undefined;
+    /** A minute to a day, with `nothing`. */
+    readonly for?: Duration | null | undefined;
+    /** Only tasks of this worker: an id or a name. */
+    readonly worker?: string | null | undefined;
+    /** Only tasks of this job of the `worker`. */
+    readonly job?: string | null | undefined;
+  };
+  /**
+   * Where it is told that it is raised or over; a change replaces it as a
+   * whole, but keeps `authorization` while it has the same `url`.
+   */
+  readonly send: {
+    /** Where messages are sent, by POST. */
+    readonly url: string;
+    /**
+     * The form of messages: an event of Standard Webhooks, or the JSON that
+     * incoming webhooks of Slack or Discord take, or JSON with `from`, `to`,
+     * `subject` and `text`, as e-mail gateways take.
+     */
+    readonly template?: "standard" | "slack" | "discord" | "email" | undefined;
+    /** Who e-mails are from. */
+    readonly from?: string | null | undefined;
+    /** Who e-mails are to. */
+    readonly to?: string | null | undefined;
+    /** The value of the header Authorization; sealed, and never shown. */
+    readonly authorization?: string | null | undefined;
+  };
+  /** How long after it was raised it is not raised again. */
+  readonly quiet?: Duration | undefined;
+  /** Whether it is judged. */
+  readonly enabled?: boolean | undefined;
+}
+
+/** Given fields are changed, others stay, and null resets to the default. */
+export interface AlertChanges {
+  /** What messages call it. */
+  readonly name?: string | null | undefined;
+  /** When it is raised. */
+  readonly when?: {
+    /**
+     * Raises the alert when there were more than `over` of these `within` a time.
+     */
+    readonly count?: "created" | "started" | "succeeded" | "failed" | "lost" | "completed" | "missed" | undefined;
+    /** How many are no reason; 0 when absent. */
+    readonly over?: number | undefined;
+    /** A minute to a day, with `count`. */
+    readonly within?: Duration | null | undefined;
+    /** Raises the alert when there were none of these `for` a time. */
+    readonly nothing?: "created" | "started" | "succeeded" | "failed" | "lost" | "completed" | "missed" | undefined;
+    /** A minute to a day, with `nothing`. */
+    readonly for?: Duration | null | undefined;
+    /** Only tasks of this worker: an id or a name. */
+    readonly worker?: string | null | undefined;
+    /** Only tasks of this job of the `worker`. */
+    readonly job?: string | null | undefined;
+  } | undefined;
+  /**
+   * Where it is told that it is raised or over; a change replaces it as a
+   * whole, but keeps `authorization` while it has the same `url`.
+   */
+  readonly send?: {
+    /** Where messages are sent, by POST. */
+    readonly url: string;
+    /**
+     * The form of messages: an event of Standard Webhooks, or the JSON that
+     * incoming webhooks of Slack or Discord take, or JSON with `from`, `to`,
+     * `subject` and `text`, as e-mail gateways take.
+     */
+    readonly template?: "standard" | "slack" | "discord" | "email" | undefined;
+    /** Who e-mails are from. */
+    readonly from?: string | null | undefined;
+    /** Who e-mails are to. */
+    readonly to?: string | null | undefined;
+    /** The value of the header Authorization; sealed, and never shown. */
+    readonly authorization?: string | null | undefined;
+  } | undefined;
+  /** How long after it was raised it is not raised again. */
+  readonly quiet?: Duration | null | undefined;
+  /** Whether it is judged. */
+  readonly enabled?: boolean | null | undefined;
+}
+
+/** A page of a list. */
+export interface AlertList {
+  /** What is on the page, in the order of the list. */
+  readonly data: ReadonlyArray<Alert>;
+  /**
+   * The `cursor` of the next page, also after one that is short or empty; null
+   * at the end.
+   */
+  readonly next: string | null;
+}
+
 /** Who calls. */
 export interface Me {
   /** A person with a token, or a program with a key. */
@@ -1415,7 +1754,7 @@ export interface Me {
   /** The id of the user or the key. */
   readonly id: string;
   /** All that the caller may do. */
-  readonly scopes: ReadonlyArray<"tasks:read" | "tasks:write" | "workers:read" | "workers:write" | "leases:write" | "secrets:read" | "secrets:write" | "users:read" | "users:write" | "keys:read" | "keys:write" | "account:read" | "account:write" | "audit:read">;
+  readonly scopes: ReadonlyArray<"tasks:read" | "tasks:write" | "workers:read" | "workers:write" | "leases:write" | "secrets:read" | "secrets:write" | "users:read" | "users:write" | "keys:read" | "keys:write" | "account:read" | "account:write" | "audit:read" | "webhooks:read" | "webhooks:write">;
   /** Whether the caller sees the data and results of tasks. */
   readonly payloads: boolean;
   /** Whose tasks the caller sees. */

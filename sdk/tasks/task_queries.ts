@@ -44,6 +44,8 @@ export interface TaskFilter extends CallOptions {
   readonly metadata?: Readonly<Record<string, string>> | undefined;
   /** True for tasks whose date has come, false for tasks whose date has not. */
   readonly due?: boolean | undefined;
+  /** True for tasks that repeat, false for tasks that run once. */
+  readonly repeats?: boolean | undefined;
   /** Which of a task's times the list is ordered by; `date` when absent. */
   readonly sort?: "date" | "created_at" | undefined;
   /** Earliest or latest first; `asc` when absent. */

@@ -35,6 +35,7 @@ import type {
   TaskTimes,
   Time,
 } from "./job_types.ts";
+import { AlertsClient } from "./alerts_client.ts";
 import { CalendarsClient } from "./calendars_client.ts";
 import { type EventsOptions, readEvents, type TenantEvent } from "./events.ts";
 import { KeysClient } from "./keys_client.ts";
@@ -54,6 +55,7 @@ import type {
   TaskFilter,
 } from "./task_queries.ts";
 import { checkTimes, timeText } from "./times.ts";
+import { WebhooksClient } from "./webhooks_client.ts";
 import { WorkersClient } from "./workers_client.ts";
 
 /** What becomes different about a task; the rest stays. */
@@ -158,6 +160,10 @@ export class TasksClient<Jobs extends JobTypes<Jobs> = AnyJobs> {
   readonly keys: KeysClient;
   /** Manages calendars that schedules leave out. */
   readonly calendars: CalendarsClient;
+  /** Manages webhooks, which events are sent to. */
+  readonly webhooks: WebhooksClient;
+  /** Manages alerts on what tasks do. */
+  readonly alerts: AlertsClient;
 
   /**
    * Creates a client of the tenant at `url`.
@@ -169,6 +175,8 @@ export class TasksClient<Jobs extends JobTypes<Jobs> = AnyJobs> {
     this.workers = new WorkersClient(this.#calls);
     this.keys = new KeysClient(this.#calls);
     this.calendars = new CalendarsClient(this.#calls);
+    this.webhooks = new WebhooksClient(this.#calls);
+    this.alerts = new AlertsClient(this.#calls);
   }
 
   /**

@@ -1,6 +1,6 @@
 /**
- * Verifies the calls that a push worker gets: whether the tasks service has
- * sent them.
+ * Verifies the calls that a push worker or a webhook gets: whether the tasks
+ * service has sent them.
  *
  * @module
  */
@@ -8,6 +8,7 @@
 import { decodeBase64 } from "../memory/encodings.ts";
 import { readBytes } from "../vault/bounded_body.ts";
 import type { DependencyResult, Task } from "./api_types.ts";
+import type { TenantEvent } from "./events.ts";
 
 /** The content of a call. */
 export type TaskCall =
@@ -80,7 +81,17 @@ export type WebhookVerdict =
       | "not_json";
   };
 
-/** Options of {@linkcode verifyWebhook}. */
+/** Whether the service has sent an event to a webhook. */
+export type EventVerdict =
+  | {
+    /** The service has sent the event. */
+    readonly kind: "valid";
+    /** The event; its `id` is the same however often it is sent. */
+    readonly event: TenantEvent;
+  }
+  | Extract<WebhookVerdict, { readonly kind: "invalid" }>;
+
+/** Options of {@linkcode verifyWebhook} and {@linkcode verifyEvent}. */
 export interface VerifyWebhookOptions {
   /**
    * Milliseconds by which the call's time may differ from this machine's.
@@ -140,6 +151,63 @@ export async function verifyWebhook(
   secret: string | readonly string[],
   options: VerifyWebhookOptions = {},
 ): Promise<WebhookVerdict> {
+  const verdict = await verifySigned(request, secret, options);
+  if (verdict.kind === "invalid") return verdict;
+  const { id, content } = verdict;
+  // The service has written it.
+  return { kind: "valid", id, call: content as TaskCall };
+}
+
+/**
+ * Verifies that the service has sent an event to a webhook (Standard Webhooks).
+ * Reads the body of the request.
+ *
+ * @param secret The webhook's `signing_secret` (`whsec_…`), or a list of them
+ * while one replaces another.
+ * @throws {TypeError} When a secret cannot be read, or an option is not a
+ * number.
+ *
+ * @example A receiver of events
+ * ```ts
+ * import { verifyEvent } from "@tercet/sdk/tasks";
+ *
+ * async function serve(request: Request): Promise<Response> {
+ *   const verdict = await verifyEvent(request, "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw");
+ *   if (verdict.kind === "invalid") return new Response(null, { status: 401 });
+ *   console.log(verdict.event.type);
+ *   return new Response(null, { status: 204 });
+ * }
+ *
+ * const answer = await serve(new Request("http://localhost/", { method: "POST" }));
+ * console.log(answer.status); // 401
+ * ```
+ */
+export async function verifyEvent(
+  request: Request,
+  secret: string | readonly string[],
+  options: VerifyWebhookOptions = {},
+): Promise<EventVerdict> {
+  const verdict = await verifySigned(request, secret, options);
+  return verdict.kind === "invalid"
+    ? verdict
+    // The service has written it.
+    : { kind: "valid", event: verdict.content as TenantEvent };
+}
+
+/** The content of a call that is signed. */
+interface SignedContent {
+  readonly kind: "valid";
+  readonly id: string;
+  readonly content: unknown;
+}
+
+async function verifySigned(
+  request: Request,
+  secret: string | readonly string[],
+  options: VerifyWebhookOptions,
+): Promise<
+  SignedContent | Extract<WebhookVerdict, { readonly kind: "invalid" }>
+> {
   const {
     toleranceMs = TOLERANCE_MS,
     maxBytes = MAX_BYTES,
@@ -181,8 +249,8 @@ export async function verifyWebhook(
     return { kind: "invalid", reason: "bad_signature" };
   }
   try {
-    const call: TaskCall = JSON.parse(new TextDecoder().decode(body));
-    return { kind: "valid", id, call };
+    const content: unknown = JSON.parse(new TextDecoder().decode(body));
+    return { kind: "valid", id, content };
   } catch {
     return { kind: "invalid", reason: "not_json" };
   }

@@ -1,6 +1,6 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { encodeBase64 } from "../memory/encodings.ts";
-import { verifyWebhook } from "./webhook.ts";
+import { verifyEvent, verifyWebhook } from "./webhook.ts";
 
 const NOW_MS = 1_800_000_000_000;
 const KEY = new Uint8Array(32).fill(7);
@@ -140,4 +140,19 @@ Deno.test("verifyWebhook() throws when an option is no number, with which every 
       "is not a number",
     );
   }
+});
+
+Deno.test("verifyEvent() takes an event that the secret has signed, and refuses others", async () => {
+  const event = {
+    type: "task.failed",
+    timestamp: "2027-01-15T08:00:00.000Z",
+    id: "4f1c9a70b2de8356-42",
+    data: { task: "tsk_1" },
+  };
+  const body = JSON.stringify(event);
+  const options = { nowMs: NOW_MS };
+  const valid = await verifyEvent(await request({ body }), SECRET, options);
+  assertEquals(valid, { kind: "valid", event });
+  const other = await verifyEvent(await request({ body }), OTHER, options);
+  assertEquals(other, { kind: "invalid", reason: "bad_signature" });
 });

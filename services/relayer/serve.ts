@@ -183,6 +183,7 @@ export function addParts(
           logger,
           noteActivity: () => activity.note(metrics.registry.text()),
         });
+        activity.note(metrics.registry.text());
         for (const round of rounds) round.start();
         return Promise.resolve();
       },

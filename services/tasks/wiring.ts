@@ -19,6 +19,7 @@ import { describeError } from "../shared/settled.ts";
 import { STORE_OVERRUN_MS } from "../shared/stopper.ts";
 import type { Tracing } from "../shared/telemetry/tracing.ts";
 import type { WatchThread } from "../shared/watch/watch_thread.ts";
+import { AlertWatch } from "./engine/alerts/alert_watch.ts";
 import { AuditTrimmer } from "./engine/audit_trimmer.ts";
 import { Authenticator } from "./access/authenticator.ts";
 import { hashSecret } from "./access/credential_token.ts";
@@ -36,6 +37,7 @@ import { Sessions } from "./engine/sessions.ts";
 import { SecretsWorker } from "./engine/secrets_worker.ts";
 import { TenantEraser } from "./engine/tenant_removal.ts";
 import { Vault } from "./engine/vault.ts";
+import { WebhookFeed } from "./engine/webhooks/webhook_feed.ts";
 import { Cursors } from "./http/page.ts";
 import { createHandler } from "./http/handler.ts";
 import { IdempotentAnswers } from "./http/idempotency.ts";
@@ -154,6 +156,8 @@ export async function addParts(
     masterKeyWatch,
     new AuditTrimmer(parts),
     new EventWatch({ parts, liveness: engine.liveness, usage: engine.usage }),
+    new WebhookFeed({ parts, changes: engine.changes }),
+    new AlertWatch({ parts, changes: engine.changes }),
   ];
   const turns = new FairTurns();
   const targets = {
@@ -386,11 +390,15 @@ async function openApi(
     tokens: options.tokens,
   });
   const sessions = new Sessions(engine.parts);
+  const operatorDigests = listDigests(settings.operatorToken);
   return createHandler({
     routes: allRoutes(apiParts, {
       ...options,
       console: settings.console
-        ? { sessions, authenticator, users, login: options.login, logger }
+        ? {
+          ...{ sessions, authenticator, users, logger, operatorDigests },
+          login: options.login,
+        }
         : undefined,
     }),
     serviceHost: settings.serviceHost,
@@ -401,7 +409,7 @@ async function openApi(
     maxBodyBytes: settings.maxBodyBytes,
     maxBodiesBytes: settings.maxBodiesBytes,
     liveInstances,
-    operatorDigests: listDigests(settings.operatorToken),
+    operatorDigests,
     authenticator,
     sessions,
     leaseSource: engine,

@@ -2,10 +2,10 @@ import { assert, assertEquals } from "@std/assert";
 import { RelayerHome } from "../relayer/relayer_home.ts";
 import { metricsUrl } from "../support/read_metrics.ts";
 import { serviceTest } from "../support/services.ts";
-import { waitUntil } from "../support/wait_until.ts";
 import { Browser } from "./browser.ts";
 import { firstView, MAX_FIRST_VIEW_BYTES } from "./first_view.ts";
 import { pageFaults, VIEWS } from "./page_check.ts";
+import { fill, rows, says, send, view } from "./relayer_page.ts";
 
 /** Tries to read the key that the browser keeps; gives the error's name. */
 const READ_KEPT = `new Promise((resolve) => {
@@ -22,51 +22,6 @@ const READ_KEPT = `new Promise((resolve) => {
         });
   };
 })`;
-
-/** Waits until the page shows a text. */
-async function says(browser: Browser, text: string): Promise<void> {
-  await waitUntil(
-    async () => String(await shown(browser)).includes(text),
-    { what: `the page says "${text}"`, intervalMs: 50, timeoutMs: 20_000 },
-  );
-}
-
-function shown(browser: Browser): Promise<unknown> {
-  return browser.evaluate("document.body.innerText");
-}
-
-/** Waits for the rows of a list, which keys walk through. */
-async function rows(browser: Browser): Promise<void> {
-  await waitUntil(
-    async () =>
-      await browser.evaluate(
-        'document.querySelector("[data-rows] a") !== null',
-      ) === true,
-    { what: "the list has rows", intervalMs: 50 },
-  );
-}
-
-/** Goes to a view of the page by its address. */
-async function view(browser: Browser, hash: string): Promise<void> {
-  await browser.evaluate(`location.hash = ${JSON.stringify(hash)}`);
-}
-
-/** Walks to a field with the keyboard, and types a text in place of its own. */
-async function fill(
-  browser: Browser,
-  name: string,
-  text: string,
-): Promise<void> {
-  await browser.walkTo(`[name=${name}]`);
-  await browser.evaluate("document.activeElement.select?.()");
-  await browser.type(text);
-}
-
-/** Sends the form that has the focus. */
-async function send(browser: Browser): Promise<void> {
-  await browser.walkTo("[type=submit]");
-  await browser.press("Enter");
-}
 
 serviceTest(["chromium"], {
   name: "the console of the relayer in a browser",
@@ -143,6 +98,10 @@ serviceTest(["chromium"], {
       await fill(browser, "query", "Which tea does Ada drink?");
       await browser.press("Enter");
       await says(browser, "Semantic: distance of vectors");
+      assertEquals(
+        await browser.evaluate('document.querySelector("[name=query]").value'),
+        "Which tea does Ada drink?",
+      );
       await faults();
     });
     await t.step("the overview tells what is stored", async () => {

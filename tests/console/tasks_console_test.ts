@@ -19,6 +19,10 @@ interface Bench {
   readonly schedule: string;
   /** A user. */
   readonly user: string;
+  /** A webhook, an alert, and an event that the webhook is sent. */
+  readonly webhook: string;
+  readonly alert: string;
+  readonly delivery: string;
 }
 
 interface Leased {
@@ -36,15 +40,23 @@ async function openBench(service: TasksProcess): Promise<Bench> {
     host: "acme.localhost",
     token: key,
   });
-  await client.expect(201, ["POST", "/api/v1/workers", { name: "mailer" }]);
-  const add = async (body: Readonly<Record<string, unknown>>) => {
+  const make = async (path: string, body: unknown): Promise<string> => {
     const { id } = await client.expect<{ readonly id: string }>(201, [
       "POST",
-      "/api/v1/tasks",
-      { worker: "mailer", ...body },
+      `/api/v1/${path}`,
+      body,
     ]);
     return id;
   };
+  await make("workers", { name: "mailer" });
+  const add = (body: Readonly<Record<string, unknown>>) =>
+    make("tasks", { worker: "mailer", ...body });
+  const url = "https://hook.example.com/events";
+  const webhook = await make("webhooks", { url });
+  const alert = await make("alerts", {
+    when: { count: "failed", within: "PT5M" },
+    send: { url, template: "slack" },
+  });
   const failed = await add({
     data: { to: "ann@example.com" },
     retry: { limit: 1, interval: "PT1S" },
@@ -89,20 +101,35 @@ async function openBench(service: TasksProcess): Promise<Bench> {
   for (const body of [{ name: "KEY", value: "v" }, { type: "credential" }]) {
     await client.expect(201, ["POST", "/api/v1/workers/hook/secrets", body]);
   }
-  const { id: user } = await client.expect<{ readonly id: string }>(201, [
-    "POST",
-    "/api/v1/users",
-    { email: "ada@example.com", name: "Ada" },
-  ]);
+  const user = await make("users", { email: "ada@example.com", name: "Ada" });
+  let delivery: string | undefined;
+  await waitUntil(async () => {
+    const { data } = await client.expect<
+      { readonly data: readonly { readonly id: string }[] }
+    >(200, ["GET", `/api/v1/deliveries?webhook=${webhook}`]);
+    delivery = data[0]?.id;
+    return delivery !== undefined;
+  }, { what: "an event is to be delivered", intervalMs: 100 });
+  assert(delivery !== undefined);
   const { port } = getTarget(service);
   const console = `http://acme.localhost:${port}/console`;
-  return { client, key, console, failed, schedule, user };
+  return {
+    ...{ client, key, console, failed, schedule, user },
+    ...{ webhook, alert, delivery },
+  };
+}
+
+/** The operator's token in this test. */
+const OPERATOR_TOKEN = "operator-token-of-this-test-0123456789";
+
+function operatorConsole(service: TasksProcess): string {
+  return `http://accounts.admin.localhost:${getTarget(service).port}/console`;
 }
 
 /** Signs in with the keyboard alone. */
 async function signIn(
   browser: Browser,
-  { console, key }: Bench,
+  { console, key }: Pick<Bench, "console" | "key">,
 ): Promise<void> {
   await browser.go(console);
   for (let tries = 0; tries < 9 && await focused(browser) !== "key"; tries++) {
@@ -123,7 +150,7 @@ serviceTest(["chromium"], {
     await using folder = await DataFolder.make();
     await using service = await startTasks({
       dataDir: folder.path,
-      env: { SERVICE_HOST: "localhost" },
+      env: { SERVICE_HOST: "localhost", OPERATOR_TOKEN },
     });
     const bench = await openBench(service);
     using _client = bench.client;
@@ -159,6 +186,17 @@ serviceTest(["chromium"], {
         "/workers/hook",
         "/workers/hook/edit",
         "/workers/hook/test",
+        "/webhooks",
+        "/webhooks/new",
+        `/webhooks/${bench.webhook}`,
+        `/webhooks/${bench.webhook}/edit`,
+        "/deliveries",
+        "/deliveries?status=delivered",
+        `/deliveries/${bench.delivery}`,
+        "/alerts",
+        "/alerts/new",
+        `/alerts/${bench.alert}`,
+        `/alerts/${bench.alert}/edit`,
         "/users",
         `/users/${bench.user}`,
         "/keys",
@@ -202,6 +240,21 @@ serviceTest(["chromium"], {
       "CONSOLE=false leaves no page",
       () => isOff(folder.path),
     );
+    for (
+      const path of ["/sign-in", "", "/tenants", "/tenants/acme", "/plans"]
+    ) {
+      await t.step(`the operator's /console${path} has no faults`, async () => {
+        const console = operatorConsole(service);
+        if (path === "") {
+          await signIn(browser, { console, key: OPERATOR_TOKEN });
+        }
+        await browser.go(console + path);
+        await browser.evaluate(
+          'document.querySelectorAll("details").forEach((one) => one.open = true)',
+        );
+        assertEquals(await pageFaults(browser), []);
+      });
+    }
     await t.step("times are in the reader's zone", () => times(browser, bench));
   },
 });
@@ -250,12 +303,11 @@ async function asksFirst(browser: Browser, bench: Bench): Promise<void> {
   );
   assertEquals(await pageFaults(browser), []);
   await browser.press("Escape");
-  const isAsking = () =>
-    browser.evaluate('document.querySelector("dialog") !== null');
-  await waitUntil(async () => await isAsking() === false, {
-    what: "the question is gone",
-    intervalMs: 50,
-  });
+  await waitUntil(
+    async () =>
+      await browser.evaluate('document.querySelector("dialog")') === null,
+    { what: "the question is gone", intervalMs: 20 },
+  );
   await press();
   await browser.leave(() => browser.press("Enter"));
   assertEquals(

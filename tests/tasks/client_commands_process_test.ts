@@ -4,6 +4,7 @@ import { runWorker } from "../../services/cli/worker/run.ts";
 import { startTasks, type TasksProcess } from "../support/tasks_process.ts";
 import { waitUntil } from "../support/wait_until.ts";
 import { DataFolder } from "./data_folder.ts";
+import { EventReceiver } from "./event_receiver.ts";
 import { createOwnerKey } from "./tenant_client.ts";
 
 /** The output and the exit code of a command. */
@@ -162,6 +163,9 @@ Deno.test("tercet works with the service", { timeout: 240_000 }, async (t) => {
       holdsTasks,
     "tercet tasks workers makes a worker and a credential once": makesOnce,
     "tercet tasks keys makes a key that works, and removes it": makesKeys,
+    "tercet tasks webhooks has events sent, and shows what was sent":
+      tellsWebhooks,
+    "tercet tasks alerts makes, tests and removes alerts": makesAlerts,
     "tercet tasks calendars puts and removes calendars that schedules leave out":
       leavesOutDays,
     "tercet tasks create takes data from a file and from standard input":
@@ -178,6 +182,63 @@ Deno.test("tercet works with the service", { timeout: 240_000 }, async (t) => {
     );
   }
 });
+
+async function tellsWebhooks(terminal: Terminal): Promise<void> {
+  await using receiver = new EventReceiver();
+  await receiver.start();
+  const webhooks = async (...args: readonly string[]): Promise<string> => {
+    const said = await terminal.tercet("tasks", "webhooks", ...args);
+    assertEquals(said.code, 0, said.err);
+    return said.out;
+  };
+  const made = await webhooks(
+    ...["create", "--call-url", receiver.url, "--type", "task.created"],
+  );
+  const [, id = "", secret = ""] = made.match(/^(whk_\S+)\n(whsec_\S+)/) ?? [];
+  receiver.secrets.push(secret);
+  assertEquals(await webhooks("test", id), "delivered: 204\n");
+  await terminal.tercet("tasks", "workers", "create", "mailer");
+  await terminal.tercet("tasks", "create", "--worker", "mailer");
+  await waitUntil(() => receiver.events.length === 2, { what: "an event" });
+  assertEquals(receiver.events[1]?.signedBy, [0]);
+  await waitUntil(
+    async () => /delivered +1 +task.created/.test(await webhooks("deliveries")),
+    { what: "the delivery" },
+  );
+  const listed = await webhooks("deliveries", "--webhook", id, "--json");
+  const { id: delivery } = JSON.parse(listed);
+  assertMatch(await webhooks("delivery", delivery), /delivered, sent 1 times/);
+  await webhooks("redeliver", delivery);
+  await waitUntil(() => receiver.events.length === 3, { what: "an event" });
+  assertMatch(await webhooks("rotate", id), /^whsec_/);
+  await webhooks("disable", id);
+  assertMatch(await webhooks("list"), new RegExp(`${id} +disabled`));
+  await webhooks("update", id, "--name", "hook", "--worker", "mailer");
+  assertEquals(await webhooks("remove", id), `${id} removed\n`);
+}
+
+async function makesAlerts(terminal: Terminal): Promise<void> {
+  await using receiver = new EventReceiver();
+  await receiver.start();
+  const alerts = (...args: readonly string[]): Promise<Said> =>
+    terminal.tercet("tasks", "alerts", ...args);
+  const made = await alerts(
+    ...["create", "--call-url", receiver.url, "--count", "failed"],
+    ...["--over", "10", "--within", "5m"],
+  );
+  const [, id = "", secret = ""] = made.out.match(/^(alr_\S+)\n(whsec_\S+)/) ??
+    [];
+  assertEquals(made.code, 0, made.err);
+  receiver.secrets.push(secret);
+  assertEquals((await alerts("test", id)).out, "delivered: 204\n");
+  assertEquals(receiver.events[0]?.event.type, "alert.test");
+  assertEquals(receiver.events[0]?.signedBy, [0]);
+  const listed = await alerts("list");
+  assertMatch(listed.out, /ok +more than 10 attempts failed within 5 minutes/);
+  receiver.status = 500;
+  assertEquals((await alerts("test", id)).code, 1);
+  assertEquals((await alerts("remove", id)).out, `${id} removed\n`);
+}
 
 async function waitsForResult(terminal: Terminal): Promise<void> {
   const { lines } = await terminal.work("shout", {
@@ -497,6 +558,16 @@ Deno.test("tercet tasks tells what is wrong before it asks a service", async () 
       [{}, ["tasks", "keys", "rotate"], 2, /the id is missing/],
       [{}, ["tasks", "keys", "lst"], 2, /there is no such command/],
       [{}, ["tasks", "calendars", "put", "x"], 2, /takes 2 arguments/],
+      [{}, ["tasks", "webhooks", "create"], 2, /--call-url is missing/],
+      [{}, ["tasks", "alerts", "create"], 2, /--call-url is missing/],
+      [
+        {},
+        ["tasks", "alerts", "create", "--call-url", "x"],
+        2,
+        /--count or --nothing is missing/,
+      ],
+      [{}, ["tasks", "webhooks", "test"], 2, /the id is missing/],
+      [{}, ["tasks", "webhooks", "lst"], 2, /there is no such command/],
       [{}, ["tasks", "calendars", "x"], 2, /there is no such command/],
       [{}, ["tasks", "calendars", "put", "x", "gone"], 2, /no such file/],
       [{}, [...create, "--dialect", "quartz"], 2, /give --cron or --every/],

@@ -31,6 +31,12 @@ export interface HttpRequestLine {
    */
   readonly token?: string;
   /**
+   * The Cookie header.
+   *
+   * @default none
+   */
+  readonly cookie?: string;
+  /**
    * The body, a JSON text.
    *
    * @default none
@@ -58,9 +64,10 @@ const LENGTH_FIELD = encoder.encode("content-length:");
 
 /** Returns the bytes of a request. */
 export function requestBytes(request: HttpRequestLine): Uint8Array {
-  const { method, path, host, token, body, prefer } = request;
+  const { method, path, host, token, cookie, body, prefer } = request;
   const lines = [`${method} ${path} HTTP/1.1`, `host: ${host}`];
   if (token !== undefined) lines.push(`authorization: Bearer ${token}`);
+  if (cookie !== undefined) lines.push(`cookie: ${cookie}`);
   if (prefer !== undefined) lines.push(`prefer: ${prefer}`);
   if (body !== undefined) {
     const bytes = encoder.encode(body).length;

@@ -1,8 +1,12 @@
 /**
- * Opens many connections that read a tenant's events.
+ * Opens many connections that read a tenant's events, and loads the pages that
+ * consoles load then.
  *
  * @module
  */
+
+import { HttpSocket } from "../kit/http_socket.ts";
+import { consoleRequests } from "./service.ts";
 
 /** Who reads, and what. */
 export interface ReadersJob {
@@ -16,6 +20,13 @@ export interface ReadersJob {
   readonly readers: number;
   /** The query, without the question mark. */
   readonly query: string;
+  /**
+   * Milliseconds from one page of the console that each reader loads to its
+   * next.
+   *
+   * @default they load none
+   */
+  readonly pageMs?: number;
 }
 
 /** Open connections. */
@@ -83,4 +94,27 @@ export async function openReaders(
       for (const connection of connections) connection.close();
     },
   };
+}
+
+/**
+ * Loads the overview of the console as often as all readers of a job do, until
+ * the signal, and tells how many pages came.
+ */
+export async function loadPages(
+  { port, pageMs = Infinity, readers, ...tenant }: ReadersJob,
+  signal: AbortSignal,
+): Promise<number> {
+  if (pageMs === Infinity) return 0;
+  const request = (await consoleRequests(port, tenant))("");
+  using socket = await HttpSocket.connect(port);
+  const beganMs = performance.now();
+  let pages = 0;
+  while (!signal.aborted) {
+    const { status } = await socket.exchange(request);
+    if (status !== 200) throw new Error(`Cannot load a page: ${status}`);
+    pages++;
+    const waitMs = pages * pageMs / readers - (performance.now() - beganMs);
+    if (waitMs > 0) await new Promise((resolve) => setTimeout(resolve, waitMs));
+  }
+  return pages;
 }

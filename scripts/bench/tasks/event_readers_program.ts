@@ -11,13 +11,17 @@
  */
 
 import { print } from "../../terminal.ts";
-import { openReaders, type ReadersJob } from "./event_readers.ts";
+import { loadPages, openReaders, type ReadersJob } from "./event_readers.ts";
 
 if (import.meta.main) {
   const job: ReadersJob = JSON.parse(Deno.args[0] ?? "");
   let bytes = 0;
   using readers = await openReaders(job, (chunk) => bytes += chunk.length);
   print("ready");
+  const ending = new AbortController();
+  const loading = loadPages(job, ending.signal);
   for await (const _ of Deno.stdin.readable);
-  print(JSON.stringify({ bytes, open: readers.open }));
+  ending.abort();
+  const pages = await loading;
+  print(JSON.stringify({ bytes, open: readers.open, pages }));
 }

@@ -23,6 +23,8 @@ import {
 
 const CONNECTIONS = 50;
 const CONSOLES = 500;
+/** How often the script of a console loads its page while changes go on. */
+const PAGE_MS = 30_000;
 const READERS = 1_000;
 /** How often all ways are measured, in turns. */
 const TURNS = 5;
@@ -33,7 +35,9 @@ const PAUSE_MS = 100;
 interface Way {
   readonly name: string;
   /** How many read, and which events; with 0, events are only kept. */
-  readonly readers?: { readonly count: number; readonly query: string };
+  readonly readers?: Pick<ReadersJob, "query" | "pageMs"> & {
+    readonly count: number;
+  };
   readonly atLeast?: number;
 }
 
@@ -44,6 +48,10 @@ const WAYS: readonly Way[] = [
   {
     name: `${CONSOLES} consoles, a digest each second`,
     readers: { count: CONSOLES, query: "every=PT1S" },
+  },
+  {
+    name: `${CONSOLES} consoles, a digest each second, a page each 30 s`,
+    readers: { count: CONSOLES, query: "every=PT1S", pageMs: PAGE_MS },
     atLeast: 0.9,
   },
   {
@@ -121,9 +129,9 @@ async function read(
   { port, host, token }: Pick<ReadersJob, "port" | "host" | "token">,
 ): Promise<AsyncDisposable> {
   if (readers === undefined) return { [Symbol.asyncDispose]: async () => {} };
-  const { count, query } = readers;
+  const { count, ...asked } = readers;
   // One that comes and goes has the events kept.
-  const job = { port, host, token, query, readers: Math.max(1, count) };
+  const job = { port, host, token, ...asked, readers: Math.max(1, count) };
   const [program = "", ...args] = scriptCommand(
     "tasks/event_readers_program.ts",
     [JSON.stringify(job)],

@@ -11,7 +11,7 @@ import { HttpSocket } from "../kit/http_socket.ts";
 import { median } from "../kit/numbers.ts";
 import type { BenchPostgres } from "../kit/postgres.ts";
 import { openTasks, type TasksQueue } from "./queues.ts";
-import { BATCH, tenantRequest } from "./service.ts";
+import { BATCH, consoleRequests, tenantRequest } from "./service.ts";
 
 /** What is asked for; each of them has an index or a stored count. */
 const QUESTIONS: readonly (readonly [name: string, path: string])[] = [
@@ -23,6 +23,13 @@ const QUESTIONS: readonly (readonly [name: string, path: string])[] = [
   ["tasks with a key", "tasks?key=rare"],
   ["counts of a worker", "workers/bench"],
   ["usage", "usage"],
+];
+/** Pages of the console, which ask several of them. */
+const PAGES: readonly (readonly [name: string, path: string])[] = [
+  ["console's overview", ""],
+  ["console's tasks", "/tasks"],
+  ["console's tasks of a status", "/tasks?status=scheduled"],
+  ["console's schedules", "/schedules"],
 ];
 const MAKERS = 4;
 /** One in so many tasks is due tomorrow. */
@@ -56,9 +63,22 @@ export async function measureLists(
   using one = await HttpSocket.connect(few.services[0]!.port);
   using other = await HttpSocket.connect(many.services[0]!.port);
   const asked = ASKED_PER_SECOND * run.values.seconds;
-  for (const [name, path] of QUESTIONS) {
-    const ofFew = tenantRequest(few.tenant, { path });
-    const ofMany = tenantRequest(many.tenant, { path });
+  const [pageOfFew, pageOfMany] = await Promise.all([few, many].map(
+    ({ services, tenant }) => consoleRequests(services[0]!.port, tenant),
+  ));
+  const pairs = [
+    ...QUESTIONS.map(([name, path]) =>
+      [
+        name,
+        tenantRequest(few.tenant, { path }),
+        tenantRequest(many.tenant, { path }),
+      ] as const
+    ),
+    ...PAGES.map(([name, path]) =>
+      [name, pageOfFew!(path), pageOfMany!(path)] as const
+    ),
+  ];
+  for (const [name, ofFew, ofMany] of pairs) {
     const [fewMs, manyMs]: [number[], number[]] = [[], []];
     for (let round = -WARM_UP; round < asked; round++) {
       const tookMs = [await ask(one, ofFew), await ask(other, ofMany)] as const;

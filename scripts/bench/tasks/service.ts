@@ -145,6 +145,35 @@ export function tenantRequest(
 }
 
 /**
+ * Signs the owner in at the tenant's console, and gives what makes the bytes of
+ * requests for its pages, by their paths below that of the console.
+ *
+ * @throws {Error} When the console refuses it.
+ */
+export async function consoleRequests(
+  port: number,
+  { host, token }: Pick<BenchTenant, "host" | "token">,
+): Promise<(path: string) => Uint8Array> {
+  using connection = await Deno.connect({ hostname: "127.0.0.1", port });
+  const form = `key=${encodeURIComponent(token)}`;
+  await connection.write(
+    new TextEncoder().encode(
+      `POST /console/sign-in HTTP/1.1\r\nhost: ${host}\r\n` +
+        "sec-fetch-site: same-origin\r\n" +
+        "content-type: application/x-www-form-urlencoded\r\n" +
+        `content-length: ${form.length}\r\n\r\n${form}`,
+    ),
+  );
+  const answer = new Uint8Array(65_536);
+  const length = await connection.read(answer);
+  const head = decoder.decode(answer.subarray(0, length ?? 0));
+  const cookie = /^set-cookie: ([^;\r]+)/im.exec(head)?.[1];
+  if (cookie === undefined) throw new Error(`Cannot sign in: ${head}`);
+  return (path) =>
+    requestBytes({ method: "GET", path: `/console${path}`, host, cookie });
+}
+
+/**
  * The bytes of requests that make one task each, of the size that other queues
  * are measured with.
  */

@@ -114,6 +114,22 @@ export function taskCommands(io: CliIo): readonly Command[] {
       },
     },
     {
+      name: "webhooks",
+      about: "manage webhooks, which events are sent to, and their deliveries",
+      run: async (args) => {
+        const { runWebhooks } = await import("./webhooks.ts");
+        return await runWebhooks(args, io);
+      },
+    },
+    {
+      name: "alerts",
+      about: "list, create, test and remove alerts on what tasks do",
+      run: async (args) => {
+        const { runAlerts } = await import("./alerts.ts");
+        return await runAlerts(args, io);
+      },
+    },
+    {
       name: "keys",
       about: "list, create, rotate and remove API keys",
       run: async (args) => {

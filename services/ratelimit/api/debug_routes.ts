@@ -177,15 +177,16 @@ function debugEntries(options: DebugRoutesOptions): readonly DebugEntry[] {
  * Returns all routes of the debug port, `/` among them, which lists the others.
  */
 export function debugRoutes(options: DebugRoutesOptions): Route[] {
+  const hasConsole = options.console.length > 0;
   const entries = debugEntries(options);
   const root: DebugEntry = {
     path: "/",
     console: "/console",
     help: "this list",
-    page: () => listPage([root, ...entries]),
+    page: () => listPage([root, ...hasConsole ? [CONSOLE] : [], ...entries]),
   };
   const pages = [root, ...entries].flatMap((entry) =>
-    entryRoutes(entry, { hasConsole: options.console.length > 0 })
+    entryRoutes(entry, { hasConsole })
   );
   return [...pages, ...options.console].map((route) => ({
     ...route,
@@ -233,7 +234,15 @@ function accessFault(
   );
 }
 
-function listPage(entries: readonly DebugEntry[]): DebugPage {
+/** What the list of pages says of the console. */
+const CONSOLE = {
+  path: "/console",
+  help: "what these pages tell, for browsers",
+};
+
+function listPage(
+  entries: readonly Pick<DebugEntry, "path" | "help">[],
+): DebugPage {
   return {
     text: () => entries.map(({ path, help }) => `${path}: ${help}\n`).join(""),
   };

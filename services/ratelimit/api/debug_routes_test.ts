@@ -119,6 +119,11 @@ Deno.test("debugRoutes() leads a browser to the console, and shows it text when 
     handle: () => ({ status: 200, headers: {}, body: "the page" }),
   };
   const console = [page];
+  assertStringIncludes(
+    await (await ask("/", { console })).text(),
+    "/console: ",
+  );
+  assertEquals((await (await ask("/")).text()).includes("/console"), false);
   const away = await ask("/stats?filter=a%26b", { accept: BROWSER, console });
   assertEquals([away.status, away.headers.get("location")], [
     303,

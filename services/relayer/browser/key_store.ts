@@ -1,6 +1,6 @@
 /**
  * Keeps a delegate's key in the browser as a key of WebCrypto: it signs, and
- * nobody can read it, a page of this origin included.
+ * no page can read it, those of this origin included.
  *
  * @module
  */

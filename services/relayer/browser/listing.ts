@@ -17,12 +17,15 @@ export interface Listing {
 
 /** What a reader wants to see; empty texts want everything. */
 export interface MemoryFilter {
+  /** The namespace. */
   readonly namespace: string;
+  /** The status. */
   readonly status: string;
   /** Part of an id of the memory or its blob. */
   readonly id: string;
-  /** Days of the writing, `2026-07-01`. */
+  /** The first day of the writing, `2026-07-01`. */
   readonly from: string;
+  /** The last day of the writing. */
   readonly until: string;
 }
 
@@ -35,7 +38,9 @@ const ONE_DAY_MS = 86_400_000;
  *
  * @throws {MemError} When the relayer cannot be reached or refuses.
  */
-export async function readListing(mem: Mem): Promise<Listing> {
+export async function readListing(
+  mem: Pick<Mem, "listMemories">,
+): Promise<Listing> {
   const found = new Map<string, MemoryEntry>();
   let cursor: string | undefined;
   for (let pages = 0; pages < MAX_PAGES; pages++) {

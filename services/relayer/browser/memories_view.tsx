@@ -31,6 +31,7 @@ import { ReceiptPart } from "./receipt_part.tsx";
 import {
   ActionForm,
   count,
+  Fixed,
   formatBytes,
   href,
   Instant,
@@ -107,32 +108,37 @@ function FilteredList(
           location.hash = `#/memories?${next}`;
         }}
       >
-        <TextField
-          name="id"
-          label="Id of memory or blob"
-          type="search"
-          value={get("id")}
-          isSearch
-        />
-        <ChoiceField
-          name="namespace"
-          label="Namespace"
-          value={get("namespace")}
-          choices={[["", "all"], ...names.map((name) => [name, name] as const)]}
-        />
-        <ChoiceField
-          name="status"
-          label="Status"
-          value={get("status")}
-          choices={[
-            ["", "all"],
-            ["active", "active"],
-            ["superseded", "superseded"],
-            ["expired", "expired"],
-          ]}
-        />
-        <DayField name="from" label="Written from" value={get("from")} />
-        <DayField name="until" label="Until" value={get("until")} />
+        <Fixed key={`${query}`}>
+          <TextField
+            name="id"
+            label="Id of memory or blob"
+            type="search"
+            value={get("id")}
+            isSearch
+          />
+          <ChoiceField
+            name="namespace"
+            label="Namespace"
+            value={get("namespace")}
+            choices={[
+              ["", "all"],
+              ...names.map((name) => [name, name] as const),
+            ]}
+          />
+          <ChoiceField
+            name="status"
+            label="Status"
+            value={get("status")}
+            choices={[
+              ["", "all"],
+              ["active", "active"],
+              ["superseded", "superseded"],
+              ["expired", "expired"],
+            ]}
+          />
+          <DayField name="from" label="Written from" value={get("from")} />
+          <DayField name="until" label="Until" value={get("until")} />
+        </Fixed>
         <div class="row">
           <button type="submit">Show</button>
         </div>

@@ -131,7 +131,7 @@ function NamespacePart(
           />
         )}
       </Outcome>
-      <p>
+      <p class="section">
         <a href={`#/memories?${new URLSearchParams({ namespace })}`}>
           Its memories
         </a>

@@ -99,7 +99,7 @@ function Stored(
           },
         ]}
       />
-      <p>
+      <p class="section">
         {first === undefined ? "Nothing that is stored ends by itself." : (
           <>
             {`The storage of ${ends.length} memories ends; the first on `}

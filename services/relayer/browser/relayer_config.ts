@@ -7,23 +7,25 @@
 
 /** The parts of `/config` that the page shows or uses. */
 export interface RelayerConfig {
+  /** The package with the contract of accounts. */
   readonly packageId: string;
-  readonly registryId?: string;
+  /** The ledger's network. */
   readonly network: string;
   /** Where the ledger answers JSON-RPC, if it does. */
   readonly suiRpcUrl?: string;
-  readonly rateLimitDisabled: boolean;
   /** The key servers; absent where the relayer uses keys of its own. */
   readonly keyServers?: readonly unknown[];
+  /** How many of them open a memory. */
   readonly keyServerThreshold?: number;
 }
 
 /** A key that may act for an account. */
 export interface DelegateEntry {
+  /** What its owner calls it; empty for nothing. */
   readonly label: string;
   /** 64 hexadecimal digits. */
   readonly publicKey: string;
-  readonly address: string;
+  /** When it was added, in milliseconds since the Unix epoch. */
   readonly createdMs: number | undefined;
 }
 
@@ -85,7 +87,6 @@ function readDelegate(entry: unknown): DelegateEntry {
     label: String(fields.label ?? ""),
     publicKey: bytes.map((byte) => Number(byte).toString(16).padStart(2, "0"))
       .join(""),
-    address: String(fields.sui_address ?? ""),
     createdMs: createdMs > 0 ? createdMs : undefined,
   };
 }

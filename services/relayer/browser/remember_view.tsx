@@ -74,8 +74,8 @@ function RememberPart(
           <NamespaceField value={query.get("namespace") ?? "default"} />
           <TextField
             name="importance"
-            label="Importance"
-            hint="0 to 1; 0.5 when empty."
+            label="Importance, 0 to 1"
+            placeholder="0.5"
           />
         </div>
         <details class="more">
@@ -145,7 +145,7 @@ function AnalyzePart({ session }: Pick<ViewProps, "session">): VNode {
             label="Keep"
             value="statements"
             choices={[
-              ["statements", "what people say of themselves"],
+              ["statements", "people's statements"],
               ["all", "every statement"],
             ]}
           />

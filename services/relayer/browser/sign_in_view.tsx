@@ -49,7 +49,7 @@ export function SignInView(
         />
         <CheckField
           name="keep"
-          label="This browser keeps the key, so that it signs and nobody reads it"
+          label="Keep the key in this browser, as one that signs and cannot be read"
         />
       </ActionForm>
       <Outcome call={call} busy="Asking whether the relayer knows the key…">

@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { ComponentChildren, VNode } from "preact";
+import { Component, type ComponentChildren, type VNode } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { MemError } from "../../../mod.ts";
 import { Note } from "../../shared/console/parts.tsx";
@@ -92,6 +92,24 @@ export function describeFault(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
+/**
+ * Fields of a form, which are shown once: what a reader has typed stays when the
+ * view around them changes.
+ */
+export class Fixed extends Component<
+  { readonly children: ComponentChildren }
+> {
+  /** Never shows its content again. */
+  override shouldComponentUpdate(): boolean {
+    return false;
+  }
+
+  /** Shows the fields. */
+  override render(): ComponentChildren {
+    return this.props.children;
+  }
+}
+
 /** A form whose fields are given to a function when it is sent. */
 export function ActionForm(
   { label, busy = false, tone = "primary", onSend, children }: {
@@ -113,7 +131,7 @@ export function ActionForm(
         onSend((name) => String(data.get(name) ?? "").trim());
       }}
     >
-      {children}
+      <Fixed>{children}</Fixed>
       <div class="row">
         <button type="submit" class={tone} disabled={busy}>{label}</button>
       </div>

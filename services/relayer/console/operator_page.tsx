@@ -51,6 +51,15 @@ export interface OperatorView {
 
 const BASE = "/console";
 
+/** The parts of the page, by the ids of their headings. */
+const SECTIONS = [
+  ["hour", "The last hour"],
+  ["requests", "Requests"],
+  ["partners", "Models and blobs"],
+  ["inside", "This relayer"],
+  ["instances", "Instances"],
+] as const;
+
 /** Answers a request for the page, or for what it loads. */
 export async function answerOperator(
   { method, target, headers }: Pick<
@@ -85,7 +94,7 @@ export function operatorHtml(view: OperatorView): string {
     title: "What the relayer does",
     base: BASE,
     path: BASE,
-    links: [],
+    links: SECTIONS.map(([id, text]) => ({ href: `#${id}`, text })),
     theme: "system",
     refreshSeconds: 10,
     content: (
@@ -127,13 +136,13 @@ function Now({ samples }: { readonly samples: MetricSamples }): VNode {
           name: "the oldest due job waits",
           value: formatLength(lagMs),
           href: "#hour",
-          tone: lagMs > 60_000 ? "warn" : "calm",
+          ...lagMs > 60_000 ? { tone: "warn" } : {},
         },
         {
           name: "jobs failed since the start",
           value: failed,
           href: "#hour",
-          tone: failed > 0 ? "bad" : "calm",
+          ...failed > 0 ? { tone: "bad" } : {},
         },
       ]}
     />

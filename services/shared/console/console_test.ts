@@ -81,7 +81,7 @@ Deno.test("Table names rows and columns, and tells how it is sorted", () => {
     const part of [
       '<caption class="hidden">Numbers</caption>',
       'aria-sort="ascending"><a href="?a">Name',
-      '<th scope="row">n1</th>',
+      '<th scope="row" >n1</th>',
       'data-name="Value" class="number">2</td>',
       'name="ids" value="id2" aria-label="Select number 2"',
     ]

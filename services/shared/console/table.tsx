@@ -127,13 +127,16 @@ function Cell<Row>(
   },
 ): VNode {
   const content = column.cell(row);
-  if (isFirst) return <th scope="row">{content}</th>;
+  const isShort = column.isShort === true;
+  if (isFirst) {
+    return <th scope="row" class={isShort ? "short" : undefined}>{content}</th>;
+  }
   return (
     <td
       data-name={column.name}
       class={column.isNumber === true
         ? "number"
-        : column.isShort === true
+        : isShort
         ? "short"
         : undefined}
     >

@@ -264,3 +264,23 @@ export function isOperatorToken(
   }
   return found;
 }
+
+/** How many characters of a token's digest name it in a session. */
+const OPERATOR_ID_CHARS = 16;
+
+/**
+ * The name of an operator's token in sessions, which tells nothing of the
+ * token.
+ */
+export function operatorSessionId(token: string): string {
+  return hashSecret(token).slice(0, OPERATOR_ID_CHARS);
+}
+
+/** Whether the token that a session was opened with is still configured. */
+export function isOperatorSession(
+  id: string,
+  digests: readonly string[],
+): boolean {
+  return id.length === OPERATOR_ID_CHARS &&
+    digests.some((digest) => digest.startsWith(id));
+}

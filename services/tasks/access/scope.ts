@@ -38,6 +38,8 @@ const LEAST_ROLE = {
   "account:read": "viewer",
   "account:write": "owner",
   "audit:read": "admin",
+  "webhooks:read": "admin",
+  "webhooks:write": "admin",
 } as const satisfies Readonly<Record<string, Role>>;
 
 /** One thing a caller may do: a resource, and to read or to write it. */

@@ -31,6 +31,7 @@ import {
   CONSOLE_LINKS,
   CONSOLE_PATH,
   type ConsolePlace,
+  OPERATOR_LINKS,
 } from "./console_pages.ts";
 import { flashText } from "./flashes.ts";
 import {
@@ -91,7 +92,7 @@ export function readTheme(text: string | undefined): Theme {
 /** The page that a request is for, as its handler gets it. */
 export function openPage(call: PageRequest, api?: InnerApi): PageCall {
   const { query, body: form, rawQuery, caller, nowMs, params } = call;
-  const prefix = new URL(call.baseUrl).pathname.replace(/\/api$/, "");
+  const prefix = new URL(call.baseUrl).pathname.replace(/\/(?:api)?$/, "");
   const base = prefix + CONSOLE_PATH;
   const token = readSessionCookie(call.header("cookie"), schemeOf(call));
   return {
@@ -172,12 +173,15 @@ export async function show(
   const content = answer.kind === "page" ? answer : problemPage(answer);
   const { call, base, path, caller, csrf, query } = page;
   const scopes = caller === undefined ? new Set() : getScopes(caller);
-  const links = CONSOLE_LINKS.filter(({ scope }) => scopes.has(scope))
+  const pages = caller?.kind === "operator"
+    ? OPERATOR_LINKS
+    : CONSOLE_LINKS.filter(({ scope }) => scopes.has(scope));
+  const links = pages
     .map(({ path, text }): NavigationLink => ({ href: base + path, text }));
   const flash = flashText(query);
   const html = renderPage({
     service: "tasks",
-    place: call.tenant?.domain,
+    place: call.tenant?.domain ?? "operator",
     title: content.title,
     heading: content.heading,
     actions: content.actions,
@@ -186,7 +190,10 @@ export async function show(
     links,
     csrf: csrf === "" ? undefined : csrf,
     theme: readTheme(readCookie(call.header("cookie"), THEME_COOKIE)),
-    events: csrf === "" ? undefined : `${base}/events`,
+    // The operator has no events; those of tenants are theirs.
+    events: csrf === "" || call.tenant === undefined
+      ? undefined
+      : `${base}/events`,
     refreshSeconds: content.refreshSeconds,
     goTo: content.goTo,
     content: (

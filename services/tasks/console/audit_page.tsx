@@ -56,7 +56,10 @@ export async function auditPage(page: PageCall): Promise<PageAnswer> {
             rows={data}
             columns={[
               { name: "At", cell: ({ at }) => <Time at={at} /> },
-              { name: "What", cell: ({ action }) => <code>{action}</code> },
+              {
+                name: "What",
+                cell: ({ action }) => <span class="mono">{action}</span>,
+              },
               {
                 name: "Who",
                 cell: ({ actor }) =>
@@ -103,6 +106,7 @@ const PLACES: Readonly<Record<string, string>> = {
   wrk: "workers",
   usr: "users",
   tsk: "tasks",
+  whk: "webhooks",
 };
 
 function Target(

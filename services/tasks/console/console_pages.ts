@@ -38,6 +38,8 @@ export const CONSOLE_LINKS: readonly ConsoleLink[] = [
   { path: "/tasks", text: "Tasks", scope: "tasks:read" },
   { path: "/schedules", text: "Schedules", scope: "tasks:read" },
   { path: "/workers", text: "Workers", scope: "workers:read" },
+  { path: "/webhooks", text: "Webhooks", scope: "webhooks:read" },
+  { path: "/alerts", text: "Alerts", scope: "webhooks:read" },
   { path: "/users", text: "Users", scope: "users:read" },
   { path: "/keys", text: "Keys", scope: "keys:read" },
   { path: "/usage", text: "Usage", scope: "account:read" },
@@ -184,6 +186,91 @@ export const CONSOLE_PAGES: readonly ConsolePlace[] = [
   },
   {
     method: "GET",
+    path: "/webhooks",
+    load: async () => (await import("./webhook_list_page.tsx")).webhookListPage,
+  },
+  {
+    method: "GET",
+    path: "/webhooks/new",
+    load: async () => (await import("./webhook_form_page.tsx")).newWebhookPage,
+  },
+  {
+    method: "POST",
+    path: "/webhooks/new",
+    load: async () => (await import("./webhook_form_page.tsx")).createWebhook,
+  },
+  {
+    method: "GET",
+    path: "/webhooks/:id",
+    load: async () => (await import("./webhook_page.tsx")).webhookPage,
+  },
+  {
+    method: "POST",
+    path: "/webhooks/:id",
+    load: async () => (await import("./webhook_page.tsx")).actOnWebhook,
+  },
+  {
+    method: "GET",
+    path: "/webhooks/:id/edit",
+    load: async () => (await import("./webhook_form_page.tsx")).editWebhookPage,
+  },
+  {
+    method: "POST",
+    path: "/webhooks/:id/edit",
+    load: async () => (await import("./webhook_form_page.tsx")).changeWebhook,
+  },
+  {
+    method: "GET",
+    path: "/deliveries",
+    load: async () => (await import("./delivery_pages.tsx")).deliveryListPage,
+  },
+  {
+    method: "GET",
+    path: "/deliveries/:id",
+    load: async () => (await import("./delivery_pages.tsx")).deliveryPage,
+  },
+  {
+    method: "POST",
+    path: "/deliveries/:id",
+    load: async () => (await import("./delivery_pages.tsx")).redeliver,
+  },
+  {
+    method: "GET",
+    path: "/alerts",
+    load: async () => (await import("./alert_pages.tsx")).alertListPage,
+  },
+  {
+    method: "GET",
+    path: "/alerts/new",
+    load: async () => (await import("./alert_form_page.tsx")).newAlertPage,
+  },
+  {
+    method: "POST",
+    path: "/alerts/new",
+    load: async () => (await import("./alert_form_page.tsx")).createAlert,
+  },
+  {
+    method: "GET",
+    path: "/alerts/:id",
+    load: async () => (await import("./alert_pages.tsx")).alertPage,
+  },
+  {
+    method: "POST",
+    path: "/alerts/:id",
+    load: async () => (await import("./alert_pages.tsx")).actOnAlert,
+  },
+  {
+    method: "GET",
+    path: "/alerts/:id/edit",
+    load: async () => (await import("./alert_form_page.tsx")).editAlertPage,
+  },
+  {
+    method: "POST",
+    path: "/alerts/:id/edit",
+    load: async () => (await import("./alert_form_page.tsx")).changeAlert,
+  },
+  {
+    method: "GET",
     path: "/users",
     load: async () => (await import("./user_pages.tsx")).userListPage,
   },
@@ -231,6 +318,49 @@ export const CONSOLE_PAGES: readonly ConsolePlace[] = [
     method: "GET",
     path: "/audit",
     load: async () => (await import("./audit_page.tsx")).auditPage,
+  },
+  { method: "GET", path: "/:page", load: () => Promise.resolve(noPage) },
+  { method: "GET", path: "/:page/:id", load: () => Promise.resolve(noPage) },
+];
+
+/** The pages that the operator's navigation leads to. */
+export const OPERATOR_LINKS: readonly Omit<ConsoleLink, "scope">[] = [
+  { path: "", text: "Overview" },
+  { path: "/tenants", text: "Tenants" },
+  { path: "/plans", text: "Plans" },
+];
+
+/** All pages for the operator. */
+export const OPERATOR_PAGES: readonly ConsolePlace[] = [
+  {
+    method: "GET",
+    path: "",
+    load: async () => (await import("./operator_page.tsx")).operatorPage,
+  },
+  {
+    method: "GET",
+    path: "/plans",
+    load: async () => (await import("./operator_page.tsx")).planListPage,
+  },
+  {
+    method: "GET",
+    path: "/tenants",
+    load: async () => (await import("./tenant_pages.tsx")).tenantListPage,
+  },
+  {
+    method: "POST",
+    path: "/tenants",
+    load: async () => (await import("./tenant_pages.tsx")).createTenant,
+  },
+  {
+    method: "GET",
+    path: "/tenants/:domain",
+    load: async () => (await import("./tenant_pages.tsx")).tenantPage,
+  },
+  {
+    method: "POST",
+    path: "/tenants/:domain",
+    load: async () => (await import("./tenant_pages.tsx")).changeTenant,
   },
   { method: "GET", path: "/:page", load: () => Promise.resolve(noPage) },
   { method: "GET", path: "/:page/:id", load: () => Promise.resolve(noPage) },

@@ -12,11 +12,13 @@ import {
   defineRoute,
   FORM_BODY,
 } from "../http/route.ts";
+import type { HostKind } from "../http/locate.ts";
 import { problem } from "../http/problem_answer.ts";
 import {
   CONSOLE_PAGES,
   CONSOLE_PATH,
   type ConsolePlace,
+  OPERATOR_PAGES,
 } from "./console_pages.ts";
 import type { ConsoleParts, PageRequest } from "./page.ts";
 
@@ -29,45 +31,59 @@ export function consoleRoutes(
   const load = () => import("./answer_page.tsx");
   const signIn = () => import("./sign_in.tsx");
   const provider = () => import("./provider_sign_in.tsx");
+  const at = (hosts: ConsoleHost, places: readonly ConsolePlace[]) => {
+    const route = (
+      place: Omit<ConsolePlace, "load">,
+      handle: (call: PageRequest) => Promise<Answer>,
+    ) => pageRoute(hosts, place, handle);
+    return [
+      ...places.map((place) =>
+        route(
+          place,
+          async (call) =>
+            (await load()).answerPage(call, { ...parts, api, place }),
+        )
+      ),
+      ...(["GET", "POST"] as const).map((method) =>
+        route(
+          { method, path: "/sign-in" },
+          async (call) =>
+            (await signIn()).answerSignIn(call, { ...parts, api }),
+        )
+      ),
+      route(
+        { method: "POST", path: "/sign-out" },
+        async (call) => (await signIn()).signOut(call, parts),
+      ),
+      route(
+        { method: "POST", path: "/theme" },
+        async (call) => (await signIn()).setTheme(call),
+      ),
+      assetRoute(hosts),
+    ];
+  };
   return [
-    ...CONSOLE_PAGES.map((place) =>
-      pageRoute(
-        place,
-        async (call) =>
-          (await load()).answerPage(call, { ...parts, api, place }),
-      )
-    ),
-    pageRoute(
-      { method: "GET", path: "/sign-in" },
-      async (call) => (await signIn()).answerSignIn(call, { ...parts, api }),
-    ),
-    pageRoute(
-      { method: "POST", path: "/sign-in" },
-      async (call) => (await signIn()).answerSignIn(call, { ...parts, api }),
-    ),
+    ...at("tenant", CONSOLE_PAGES),
+    ...(parts.operatorDigests.length === 0
+      ? []
+      : at("accounts_admin", OPERATOR_PAGES)),
     ...(parts.login === undefined ? [] : [
       pageRoute(
+        "tenant",
         { method: "GET", path: "/sign-in/provider" },
         async (call) => (await provider()).beginLogin(call, parts),
       ),
       pageRoute(
+        "tenant",
         { method: "GET", path: "/sign-in/callback" },
         async (call) => (await provider()).finishLogin(call, { ...parts, api }),
       ),
     ]),
     pageRoute(
-      { method: "POST", path: "/sign-out" },
-      async (call) => (await signIn()).signOut(call, parts),
-    ),
-    pageRoute(
-      { method: "POST", path: "/theme" },
-      async (call) => (await signIn()).setTheme(call),
-    ),
-    pageRoute(
+      "tenant",
       { method: "GET", path: "/events" },
       (call) => answerEvents(call, api),
     ),
-    assetRoute(),
   ];
 }
 
@@ -84,9 +100,11 @@ function answerEvents(call: PageRequest, api: InnerApi): Promise<Answer> {
     });
 }
 
+/** The hosts that have a console: those of tenants, and the operator's. */
+type ConsoleHost = Extract<HostKind, "tenant" | "accounts_admin">;
+
 /** What all routes of the console have in common. */
 const CONSOLE_ROUTE = {
-  hosts: "tenant",
   isOutsideBase: true,
   isUndocumented: true,
   tags: ["console"],
@@ -95,14 +113,16 @@ const CONSOLE_ROUTE = {
 } as const;
 
 function pageRoute(
+  hosts: ConsoleHost,
   { method, path }: Omit<ConsolePlace, "load">,
   handle: (call: PageRequest) => Promise<Answer>,
 ): AnyRoute {
   return defineRoute<URLSearchParams, URLSearchParams>({
     ...CONSOLE_ROUTE,
+    hosts,
     method,
     path: CONSOLE_PATH + path,
-    operationId: `console ${method} ${path}`,
+    operationId: `console ${hosts} ${method} ${path}`,
     summary: "Show a page of the console",
     access: { kind: "session" },
     query: ANY_QUERY,
@@ -111,12 +131,13 @@ function pageRoute(
   });
 }
 
-function assetRoute(): AnyRoute {
+function assetRoute(hosts: ConsoleHost): AnyRoute {
   return defineRoute({
     ...CONSOLE_ROUTE,
+    hosts,
     method: "GET",
     path: `${CONSOLE_PATH}/assets/:name`,
-    operationId: "console assets",
+    operationId: `console ${hosts} assets`,
     summary: "Read the style or the script of the console",
     access: { kind: "public" },
     handle: async (call) => {

@@ -22,6 +22,7 @@ const TEXTS: Readonly<Record<string, string>> = {
   worker_pause: "The worker is paused: it is given nothing.",
   worker_resume: "The worker goes on.",
   saved: "The changes are saved.",
+  redelivered: "The event is sent again.",
   bulk:
     "{changed} changed, {unchanged} needed no change, {failed} could not be " +
     "changed.",

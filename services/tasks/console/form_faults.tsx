@@ -88,8 +88,8 @@ export function textOf(form: URLSearchParams, name: string): string | null {
 }
 
 /**
- * A field with a number; text that is none is left to the API, which tells what
- * is wrong with it.
+ * A field with a number. Other text is left as it is to the API, which tells
+ * what is wrong with it.
  */
 export function numberOf(
   form: URLSearchParams,

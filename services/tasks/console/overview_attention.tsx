@@ -6,8 +6,15 @@
 
 import type { VNode } from "preact";
 import { Note, Time } from "../../shared/console/parts.tsx";
+import { alertName, type ShownAlert } from "./alert_pages.tsx";
 import { withQuery } from "./page.ts";
 import type { ShownError } from "./task_parts.tsx";
+import {
+  isTroubled,
+  type ShownWebhook,
+  webhookName,
+  WebhookSentence,
+} from "./webhook_parts.tsx";
 
 /** A worker, or a job of one, that has late tasks and asks for none. */
 export interface ShownSilence {
@@ -63,8 +70,12 @@ export interface ShownAttention {
 
 /** Tells what needs attention, or that nothing does. */
 export function Attention(
-  { overview, base, nowMs }: {
+  { overview, webhooks, alerts, base, nowMs }: {
     readonly overview: ShownAttention;
+    /** All webhooks that the reader sees. */
+    readonly webhooks: readonly ShownWebhook[];
+    /** All alerts that the reader sees. */
+    readonly alerts: readonly ShownAlert[];
     /** The path of the console. */
     readonly base: string;
     /** The present, in milliseconds since the epoch. */
@@ -74,10 +85,26 @@ export function Attention(
   const { failing_schedules: failing, silent_workers: silent } = overview;
   const { unasked_jobs: unasked, near_limits: near } = overview;
   const items = [
+    ...alerts.filter(({ raised_at: at }) => at !== null).map((alert) => (
+      <li>
+        The alert <a href={`${base}/alerts/${alert.id}`}>{alertName(alert)}</a>
+        {" "}
+        was raised <Time at={alert.raised_at} nowMs={nowMs} />
+        {alert.name === "" ? "." : `: ${alert.condition}.`}
+      </li>
+    )),
     ...[...silent, ...unasked].map((queue) => (
       <Silence queue={queue} base={base} nowMs={nowMs} />
     )),
     ...failing.map((task) => <Failing task={task} base={base} nowMs={nowMs} />),
+    ...webhooks.filter(isTroubled).map((webhook) => (
+      <li>
+        The webhook{" "}
+        <a href={`${base}/webhooks/${webhook.id}`}>{webhookName(webhook)}</a>
+        {webhook.enabled ? " fails. " : " is disabled. "}
+        <WebhookSentence webhook={webhook} nowMs={nowMs} />
+      </li>
+    )),
     ...(near ?? []).map(({ limit, allowed, used }) => (
       <li>
         {`${used.toLocaleString("en")} of ${allowed.toLocaleString("en")} ` +

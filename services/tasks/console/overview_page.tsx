@@ -9,6 +9,7 @@ import type { VNode } from "preact";
 import { Empty, Live, Tiles, Time } from "../../shared/console/parts.tsx";
 import { Table } from "../../shared/console/table.tsx";
 import type { TaskStatus } from "../domain/task.ts";
+import { askAlerts } from "./alert_pages.tsx";
 import { Activity, type ShownActivity } from "./overview_activity.tsx";
 import { Attention, type ShownAttention } from "./overview_attention.tsx";
 import { Queues, type ShownQueue } from "./overview_queues.tsx";
@@ -25,6 +26,7 @@ import {
   TaskLink,
   toneOf,
 } from "./task_parts.tsx";
+import { askWebhooks } from "./webhook_list_page.tsx";
 
 const FAILED = 10;
 
@@ -40,18 +42,20 @@ interface ShownOverview extends ShownAttention {
 
 /** Shows the overview. */
 export async function overviewPage(page: PageCall): Promise<PageAnswer> {
-  const [answer, failing] = await Promise.all([
+  const [answer, failing, webhooks, alerts] = await Promise.all([
     page.ask({ path: "/v1/overview" }),
     page.ask({
       path: "/v1/tasks",
       query: new URLSearchParams({
         status: "failed",
-        sort: "created_at",
+        sort: "date",
         order: "desc",
         limit: String(FAILED),
         fields: "status,worker,job,updated_at,error,executions",
       }),
     }),
+    askWebhooks(page),
+    askAlerts(page),
   ]);
   const refusal = refusalOf(answer) ?? refusalOf(failing);
   if (refusal !== undefined) return refusal;
@@ -64,7 +68,13 @@ export async function overviewPage(page: PageCall): Promise<PageAnswer> {
     content: (
       <Live id="overview">
         <Counts base={base} overview={overview} />
-        <Attention overview={overview} base={base} nowMs={nowMs} />
+        <Attention
+          overview={overview}
+          webhooks={webhooks}
+          alerts={alerts}
+          base={base}
+          nowMs={nowMs}
+        />
         <Activity activity={overview.activity} />
         <Queues
           workers={overview.workers}

@@ -23,6 +23,8 @@ export interface ConsoleParts {
   readonly sessions: Sessions;
   /** Checks what people sign in with. */
   readonly authenticator: Authenticator;
+  /** Digests of the operator's tokens; without one the operator has no console. */
+  readonly operatorDigests: readonly string[];
   /** Finds the user whom a token of the identity provider names. */
   readonly users: Pick<CredentialStore, "findUser">;
   /**

@@ -16,16 +16,27 @@ import { durationWords, type ShownTask } from "./task_parts.tsx";
 
 /** A schedule as the API shows it. */
 export interface ShownRepeat {
+  /** The distance of its times, in ISO 8601; absent with a cron expression. */
   readonly interval?: string;
+  /** The cron expression; absent with an interval. */
   readonly cron?: string;
+  /** Whose cron expression it is, if that was said. */
   readonly dialect?: string;
+  /** Days that it leaves out. */
   readonly exclude?: readonly string[];
+  /** Calendars whose times it leaves out. */
   readonly calendars?: readonly string[];
+  /** Most repetitions; absent without a limit. */
   readonly limit?: number;
+  /** The last instant at which a run may be due. */
   readonly until?: string;
+  /** What becomes of times that have passed. */
   readonly catch_up?: string;
+  /** The longest random delay of a run, in ISO 8601. */
   readonly jitter?: string;
+  /** Whether each time makes a task of its own. */
   readonly mode?: string;
+  /** Whether a failed run ends it. */
   readonly on_failure?: string;
 }
 
@@ -37,12 +48,17 @@ interface Moment {
 
 /** The next times of a schedule, as the API previews them. */
 export interface ShownPreview {
+  /** The zone that it was read in. */
   readonly timezone: string;
+  /** The times, in order. */
   readonly data: readonly (Moment & {
     readonly warnings: readonly OccurrenceWarning[];
   })[];
+  /** The times between them that are left out. */
   readonly excluded: readonly (Moment & { readonly calendar: string | null })[];
+  /** What may not be as it was meant. */
   readonly warnings: readonly { readonly message: string }[];
+  /** Whether the schedule ends with these. */
   readonly is_complete: boolean;
 }
 

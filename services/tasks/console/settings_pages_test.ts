@@ -104,7 +104,7 @@ Deno.test("the audit log tells who did what, with links to what it was", async (
     body: { name: "mailer" },
   });
   const { html } = await browser.read("/audit");
-  assertStringIncludes(html, "<code>worker.created</code>");
+  assertStringIncludes(html, ">worker.created</span>");
   assertStringIncludes(html, `/console/workers/${made.textAt("id")}"`);
   assertStringIncludes(html, "name: mailer");
   await browser.api.close();

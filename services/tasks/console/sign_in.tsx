@@ -6,10 +6,12 @@
 
 import type { VNode } from "preact";
 import { TextField } from "../../shared/console/form.tsx";
+import { isOperatorToken, operatorSessionId } from "../access/authorization.ts";
 import { readSessionCookie, sessionCookie } from "../access/session_cookie.ts";
 import type { Answer } from "../http/answer.ts";
 import type { Session } from "../domain/records.ts";
-import { getLimits, getTenant } from "../http/call.ts";
+import { REGISTRY } from "../engine/repositories.ts";
+import { getTenant } from "../http/call.ts";
 import {
   type AnswerOptions,
   FOREIGN_FORM,
@@ -37,7 +39,7 @@ export async function answerSignIn(
 ): Promise<Answer> {
   const page = openPage(call, options.api);
   const next = ownPath(page, call.query.get("next"));
-  const hasProvider = options.login !== undefined;
+  const hasProvider = options.login !== undefined && call.tenant !== undefined;
   if (page.form.size === 0) {
     if (call.caller !== undefined) return redirect(next);
     // A link on another site came here; the browser sends the cookie only with
@@ -48,29 +50,54 @@ export async function answerSignIn(
   }
   if (!isFromHere(call)) return await show(page, FOREIGN_FORM);
   const key = page.form.get("key")?.trim() ?? "";
-  const { id: tenantId, domain } = getTenant(call);
-  const outcome = await options.authenticator.authenticate({
+  const outcome = call.tenant === undefined
+    ? checkOperator(key, options)
+    : await checkKey(call, key, options);
+  return "fault" in outcome
+    ? await show(page, {
+      ...signInPage(page, { ...outcome, hasProvider }),
+      status: 401,
+    })
+    : redirect(next, await openSession(call, options, outcome));
+}
+
+/** What a person has signed in with, or why the person is not let in. */
+type SignInOutcome = Session["credential"] | { readonly fault: string };
+
+function checkOperator(
+  token: string,
+  { operatorDigests, logger }: AnswerOptions,
+): SignInOutcome {
+  if (!isOperatorToken(token, operatorDigests)) {
+    return { fault: "Cannot sign in: this is not the operator's token" };
+  }
+  logger.info("The operator has signed in to the console");
+  return { kind: "operator", id: operatorSessionId(token) };
+}
+
+async function checkKey(
+  call: PageRequest,
+  key: string,
+  { authenticator }: AnswerOptions,
+): Promise<SignInOutcome> {
+  const { id, domain } = getTenant(call);
+  const outcome = await authenticator.authenticate({
     authorization: [`Bearer ${key}`],
-    tenant: { id: tenantId, domain },
+    tenant: { id, domain },
     clientAddress: call.peer,
   });
-  if (outcome.kind !== "ok" || outcome.caller.kind !== "api_key") {
-    const fault = outcome.kind === "refused"
-      ? outcome.reason.replace("Authorization header", "the key")
-      : "Cannot sign in: this is not an API key, which begins with dk_";
-    return await show(page, {
-      ...signInPage(page, { fault, hasProvider }),
-      status: 401,
-    });
+  if (outcome.kind === "ok" && outcome.caller.kind === "api_key") {
+    return { kind: "key", id: outcome.caller.keyId };
   }
-  return redirect(
-    next,
-    await openSession(call, options, {
-      kind: "key",
-      id: outcome.caller.keyId,
-    }),
-  );
+  return {
+    fault: outcome.kind === "refused"
+      ? outcome.reason.replace("Authorization header", "the key")
+      : "Cannot sign in: this is not an API key, which begins with dk_",
+  };
 }
+
+/** How long a session of the operator lasts, in milliseconds: 12 hours. */
+const OPERATOR_SESSION_MS = 12 * 3_600_000;
 
 /** A page of this site that leads to another one. */
 export function hop(to: string): PageContent {
@@ -92,9 +119,9 @@ export async function openSession(
   { sessions }: Pick<ConsoleParts, "sessions">,
   credential: Session["credential"],
 ): Promise<string> {
-  const { sessionMs: lengthMs } = getLimits(call);
-  const { id } = getTenant(call);
-  const token = await sessions.open(id, { credential, lengthMs });
+  const lengthMs = call.limits?.sessionMs ?? OPERATOR_SESSION_MS;
+  const owner = call.tenant?.id ?? REGISTRY;
+  const token = await sessions.open(owner, { credential, lengthMs });
   return sessionCookie(token, { scheme: schemeOf(call), maxAgeMs: lengthMs });
 }
 
@@ -107,7 +134,7 @@ export async function signOut(
   const { base } = openPage(call);
   const token = readSessionCookie(call.header("cookie"), scheme);
   if (token === undefined || !isOwnForm(call)) return redirect(base);
-  await sessions.end(getTenant(call).id, token);
+  await sessions.end(call.tenant?.id ?? REGISTRY, token);
   return redirect(
     withQuery(`${base}/sign-in`, { done: "signed_out" }),
     sessionCookie(null, { scheme, maxAgeMs: 0 }),
@@ -174,14 +201,17 @@ function KeyForm(
     readonly fault: string | undefined;
   },
 ): VNode {
+  const isOperator = page.call.tenant === undefined;
   return (
     <form method="post" action={page.path}>
       <TextField
         name="key"
-        label="API key"
+        label={isOperator ? "Operator token" : "API key"}
         type="password"
         autocomplete="current-password"
-        hint="A key of this tenant, which begins with dk_. The pages show and do what the key may."
+        hint={isOperator
+          ? "The token of the setting OPERATOR_TOKEN."
+          : "A key of this tenant, which begins with dk_. The pages show and do what the key may."}
         fault={fault}
         isRequired
       />

@@ -63,7 +63,8 @@ export function readTaskForm(form: URLSearchParams): TaskFormOutcome {
   for (const name of ["data", "retry"]) {
     const text = textOf(form, name);
     // A reader who does not see data has no field for it, and leaves it alone.
-    // Without a policy of its own a task has that of its worker; null is none.
+    // A task without a policy of its own has that of its worker; null means
+    // no retries.
     if (!form.has(name) || text === null && name === "retry") continue;
     try {
       json[name] = text === null ? null : JSON.parse(text);
@@ -98,7 +99,7 @@ export function readTaskForm(form: URLSearchParams): TaskFormOutcome {
 /** The values of the form for a task that is there. */
 export function taskFormValues(task: ShownTask): URLSearchParams {
   const repeat = (task.repeat ?? {}) as ShownRepeat;
-  const { retry } = task as { readonly retry?: unknown };
+  const { retry } = task;
   const values: Readonly<Record<string, unknown>> = {
     worker: task.worker,
     job: task.job,

@@ -31,7 +31,7 @@ const LIMIT = 50;
 
 const FIELDS = [
   ...["status", "worker", "job", "key", "group", "date", "created_at"],
-  ...["updated_at", "executions", "repeat", "error"],
+  ...["updated_at", "executions", "repeat", "error", "tags"],
 ].join(",");
 
 /** Shows a page of the list. */
@@ -48,7 +48,7 @@ export async function taskListPage(page: PageCall): Promise<PageAnswer> {
     };
   }
   const filter = filterOf(query);
-  const order = orderOf(query);
+  const order = orderOf(query, filter);
   const asked = toListQuery(filter);
   const cursor = query.get("cursor");
   for (
@@ -96,11 +96,22 @@ interface Order {
   readonly order: "asc" | "desc";
 }
 
-/** The newest come first, unless the address says something else. */
-function orderOf(query: URLSearchParams): Order {
+/** Statuses whose first task is the one that is due next. */
+const AHEAD = ["scheduled", "waiting", "retry"];
+
+/**
+ * The newest come first, unless the address says something else. Statuses,
+ * workers and keys are found by date: an order by creation would look at tasks
+ * of all others, too.
+ */
+function orderOf(query: URLSearchParams, filter: URLSearchParams): Order {
+  const sort = query.get("sort");
+  const isByDate = sort === "date" || sort === null && filter.size > 0;
+  const order = query.get("order");
+  const isAhead = isByDate && AHEAD.includes(filter.get("status") ?? "");
   return {
-    sort: query.get("sort") === "date" ? "date" : "created_at",
-    order: query.get("order") === "asc" ? "asc" : "desc",
+    sort: isByDate ? "date" : "created_at",
+    order: order === "asc" || order === null && isAhead ? "asc" : "desc",
   };
 }
 
@@ -203,7 +214,7 @@ function List(
   const { query, base } = page;
   const path = `${base}/tasks`;
   const here = Object.fromEntries(filter);
-  const order = orderOf(query);
+  const order = orderOf(query, filter);
   const isFirst = query.get("cursor") === null;
   const mayChange = may(page, "tasks:write");
   if (list.data.length === 0 && list.next === null) {
@@ -303,12 +314,7 @@ function columnsOf(
   return [
     {
       name: "Task",
-      cell: ({ id, key }) => (
-        <span>
-          <TaskLink base={base} id={id} />
-          {key === null ? null : <span class="dim">{` ${key}`}</span>}
-        </span>
-      ),
+      cell: (task) => <Name base={base} task={task} />,
     },
     { name: "Status", cell: ({ status }) => <StatusBadge status={status} /> },
     {
@@ -338,6 +344,28 @@ function columnsOf(
           : <span class="bad" title={error.message}>{error.code}</span>,
     },
   ];
+}
+
+/** The key of a task says more than its id, and its tags say more yet. */
+function Name(
+  { base, task: { id, key, tags } }: {
+    readonly base: string;
+    readonly task: ShownTask;
+  },
+): VNode {
+  return (
+    <span>
+      {key === null
+        ? <TaskLink base={base} id={id} />
+        : <a href={`${base}/tasks/${id}`} title={id}>{key}</a>}
+      {tags.map((tag) => (
+        <>
+          {" "}
+          <a class="tag" href={withQuery(`${base}/tasks`, { tag })}>{tag}</a>
+        </>
+      ))}
+    </span>
+  );
 }
 
 function Nothing(

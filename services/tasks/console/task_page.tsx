@@ -40,6 +40,7 @@ import {
   TaskLink,
 } from "./task_parts.tsx";
 import { type ShownAttempt, spansOf } from "./task_spans.ts";
+import type { ShownWorker } from "./worker_parts.tsx";
 
 /** Attempts and history records that the page shows. */
 const ATTEMPTS = 20;
@@ -72,6 +73,8 @@ export async function taskPage(page: PageCall): Promise<PageAnswer> {
     one !== undefined
   );
   if (gone !== undefined) return gone;
+  const explanation = explained.body as Explanation;
+  const silent = await silentWorker(page, task, explanation);
   const isWriter = may(page, "tasks:write");
   const records = history.body as ShownList<ShownRecord>;
   const isChecked = page.query.has("check") ||
@@ -93,6 +96,13 @@ export async function taskPage(page: PageCall): Promise<PageAnswer> {
               Schedule
             </a>
           )}
+        {may(page, "webhooks:read")
+          ? (
+            <a class="button" href={`${page.base}/deliveries?task=${task.id}`}>
+              Deliveries
+            </a>
+          )
+          : null}
         {isWriter
           ? (
             <a class="button" href={`${page.base}/tasks/${task.id}/edit`}>
@@ -104,7 +114,12 @@ export async function taskPage(page: PageCall): Promise<PageAnswer> {
     ),
     content: (
       <Live id="task">
-        <Lead task={task} explanation={explained.body as Explanation} />
+        <Lead
+          task={task}
+          explanation={explanation}
+          silent={silent}
+          base={page.base}
+        />
         {isWriter ? <TaskActions page={page} task={task} /> : null}
         <History
           task={task}
@@ -127,17 +142,35 @@ export async function taskPage(page: PageCall): Promise<PageAnswer> {
   };
 }
 
+/** The worker that a task waits for, when it asks for nothing. */
+async function silentWorker(
+  page: PageCall,
+  { worker_id: id }: ShownTask,
+  { hindrances: [first] }: Explanation,
+): Promise<ShownWorker | undefined> {
+  if (first?.code !== "worker_silent" || !may(page, "workers:read")) {
+    return undefined;
+  }
+  const { status, body } = await page.ask({ path: `/v1/workers/${id}` });
+  return status === 200 ? body as ShownWorker : undefined;
+}
+
 function Lead(
-  { task, explanation: { hindrances: [first, ...others] } }: {
+  { task, explanation: { hindrances: [first, ...others] }, silent, base }: {
     readonly task: ShownTask;
     readonly explanation: Explanation;
+    readonly silent: ShownWorker | undefined;
+    readonly base: string;
   },
 ): VNode {
   return (
     <Note tone={task.status === "failed" ? "bad" : "busy"}>
       <p class="lead">
-        <StatusBadge status={task.status} />{" "}
-        {first === undefined ? null : `${first.message}.`}
+        <StatusBadge status={task.status} /> {silent !== undefined
+          ? <Silence worker={silent} base={base} />
+          : first === undefined
+          ? null
+          : `${first.message}.`}
         {first?.until === null || first === undefined ? null : (
           <>
             {" "}Until <Time at={first.until} />.
@@ -148,6 +181,21 @@ function Lead(
         ? null
         : <ul>{others.map(({ message }) => <li>{`${message}.`}</li>)}</ul>}
     </Note>
+  );
+}
+
+function Silence(
+  { worker: { id, name, last_seen_at: at }, base }: {
+    readonly worker: ShownWorker;
+    readonly base: string;
+  },
+): VNode {
+  return (
+    <span>
+      It waits for the worker{" "}
+      <a href={`${base}/workers/${id}`}>{name}</a>, which has asked for nothing
+      since {at === null ? "the service was started" : <Time at={at} />}.
+    </span>
   );
 }
 

@@ -286,3 +286,40 @@ Deno.test("the reader's colours are kept in a cookie of their own", async () => 
   assert(!(await browser.read("/tasks")).html.includes("data-theme"));
   await browser.api.close();
 });
+
+Deno.test("a task's page tells since when the worker that it waits for asks for nothing", async () => {
+  const browser = await signedIn();
+  const id = await addTask(browser);
+  const lead = async () =>
+    (await browser.read(`/tasks/${id}`)).html.replaceAll(/<[^>]*>/g, "");
+  const silent = "It waits for the worker mailer, which has asked for nothing";
+  assertStringIncludes(await lead(), `${silent} since the service was started`);
+  await browser.api.call("POST", "/v1/workers/mailer/lease", {
+    body: { max: 1, jobs: ["other"] },
+  });
+  browser.api.clock.advance(3_600_000);
+  assertStringIncludes(
+    await lead(),
+    `${silent} since 2027-01-15 08:00:00 UTC.`,
+  );
+  await browser.api.close();
+});
+
+Deno.test("a list of a status is by date, of what comes next first, and all tasks by creation", async () => {
+  const browser = await signedIn();
+  const later = await addTask(browser, { delay: "PT2H" });
+  const sooner = await addTask(browser, { delay: "PT1H" });
+  const shown = async (query: string) => {
+    const { html } = await browser.read(`/tasks${query}`);
+    const isSooner = html.indexOf(sooner) < html.indexOf(later);
+    return [/, by (\w+)</.exec(html)?.[1], isSooner];
+  };
+  assertEquals(await shown(""), ["creation", true]);
+  assertEquals(await shown("?status=scheduled"), ["date", true]);
+  assertEquals(await shown("?worker=mailer"), ["date", false]);
+  assertEquals(await shown("?worker=mailer&sort=created_at&order=asc"), [
+    "creation",
+    false,
+  ]);
+  await browser.api.close();
+});

@@ -59,6 +59,8 @@ export interface ShownTask {
   readonly repeat: unknown;
   /** How long an attempt may take. */
   readonly timeout: unknown;
+  /** Its retries; absent for those of its worker, null for none. */
+  readonly retry?: unknown;
   /** When it is given up. */
   readonly expires: unknown;
   /** The ids of the tasks that it waits for. */

@@ -5,17 +5,9 @@
  * @module
  */
 
-import type { VNode } from "preact";
 import { TextArea, TextField } from "../../shared/console/form.tsx";
 import { CsrfField } from "../../shared/console/layout.tsx";
-import {
-  Badge,
-  Code,
-  FactList,
-  formatLength,
-  Note,
-  type Tone,
-} from "../../shared/console/parts.tsx";
+import { CallResult, type ShownResult } from "./call_result.tsx";
 import {
   FaultsNote,
   type FormFaults,
@@ -28,28 +20,10 @@ import { fieldsOf } from "./task_form.tsx";
 import { workerPath } from "./worker_page.tsx";
 import type { ShownWorker } from "./worker_parts.tsx";
 
-interface TestResult {
-  readonly call: {
-    readonly method: string;
-    readonly url: string;
-    readonly id: string | null;
-    readonly signatures: number;
-  };
-  readonly outcome: "succeeded" | "accepted" | "failed";
-  readonly duration: number | null;
-  readonly answer: {
-    readonly status: number;
-    readonly headers: Readonly<Record<string, string>>;
-    readonly body: string;
-    readonly truncated: boolean;
-  } | null;
-  readonly error: { readonly code: string; readonly message: string } | null;
-}
-
 interface TestState {
   readonly faults: FormFaults;
   /** What came back; absent before the call. */
-  readonly result?: TestResult;
+  readonly result?: ShownResult;
 }
 
 const FIELDS = ["job", "data", "timeout"];
@@ -85,7 +59,7 @@ export async function testWorker(page: PageCall): Promise<PageAnswer> {
   return await showTest(
     page,
     faults === undefined
-      ? { faults: NO_FAULTS, result: answer.body as TestResult }
+      ? { faults: NO_FAULTS, result: answer.body as ShownResult }
       : { faults },
   );
 }
@@ -125,62 +99,8 @@ async function showTest(
             <a class="button" href={`${base}/workers/${id}`}>Back</a>
           </div>
         </form>
-        {result === undefined ? null : <Result result={result} />}
+        {result === undefined ? null : <CallResult result={result} />}
       </div>
     ),
   };
-}
-
-const TONES: Readonly<Record<TestResult["outcome"], Tone>> = {
-  succeeded: "good",
-  accepted: "busy",
-  failed: "bad",
-};
-
-function Result(
-  { result: { call, outcome, duration, answer, error } }: {
-    readonly result: TestResult;
-  },
-): VNode {
-  return (
-    <div>
-      <Note tone={TONES[outcome]}>
-        <p class="lead" role="status">
-          <Badge tone={TONES[outcome]}>{outcome}</Badge>
-          {duration === null ? null : ` after ${formatLength(duration)}`}
-        </p>
-        {error === null ? null : <p>{`${error.code}: ${error.message}`}</p>}
-      </Note>
-      <section aria-labelledby="request">
-        <h2 id="request">Request</h2>
-        <FactList
-          facts={[
-            ["Called", <code>{`${call.method} ${call.url}`}</code>],
-            ["webhook-id", call.id && <code>{call.id}</code>],
-            ["Signatures", call.signatures],
-          ]}
-        />
-      </section>
-      <section aria-labelledby="answer">
-        <h2 id="answer">Answer</h2>
-        {answer === null ? <p class="dim">Nothing came back.</p> : (
-          <>
-            <FactList facts={[["Status", answer.status]]} />
-            <Code
-              id="headers"
-              name="Headers"
-              text={Object.entries(answer.headers)
-                .map(([name, value]) => `${name}: ${value}`).join("\n")}
-            />
-            <Code
-              id="body"
-              name={answer.truncated ? "Body, its beginning" : "Body"}
-              text={answer.body}
-              wraps
-            />
-          </>
-        )}
-      </section>
-    </div>
-  );
 }

@@ -8,7 +8,12 @@
 import type { HistoryType } from "./history.ts";
 
 /** What an event is about; who may read that may see the event. */
-export type EventSubject = "tasks" | "workers" | "account" | "audit";
+export type EventSubject =
+  | "tasks"
+  | "workers"
+  | "account"
+  | "audit"
+  | "webhooks";
 
 /** All types, with what they are about and what they mean. */
 const TYPES = {
@@ -47,6 +52,12 @@ const TYPES = {
   "secret.changed": ["audit", "A secret of a worker was set or removed"],
   "user.changed": ["audit", "A user was added, changed or removed"],
   "key.changed": ["audit", "A key or credential was made or ended"],
+  "webhook.changed": ["webhooks", "A webhook was created, changed or removed"],
+  "webhook.disabled": ["webhooks", "A webhook is no longer told of events"],
+  "alert.raised": ["webhooks", "The condition of an alert has come true"],
+  "alert.resolved": ["webhooks", "The condition of an alert is over"],
+  "alert.changed": ["webhooks", "An alert was created, changed or removed"],
+  "webhook.missed": ["webhooks", "Events were gone before a webhook got them"],
 } as const satisfies Readonly<
   Record<string, readonly [EventSubject, string]>
 >;
@@ -114,6 +125,7 @@ export function eventOfHistory(type: HistoryType): EventType | undefined {
 /** The events of actions whose names begin so. */
 const OF_ACTIONS: ReadonlyMap<string, EventType> = new Map([
   ["account", "account.changed"],
+  ["alert", "alert.changed"],
   ["tenant", "account.changed"],
   ["calendar", "calendar.changed"],
   ["credential", "key.changed"],
@@ -121,6 +133,7 @@ const OF_ACTIONS: ReadonlyMap<string, EventType> = new Map([
   ["secret", "secret.changed"],
   ["signing", "secret.changed"],
   ["user", "user.changed"],
+  ["webhook", "webhook.changed"],
 ]);
 
 /** The event that an action of an audit log is, if it is one. */

@@ -6,6 +6,8 @@
  * @module
  */
 
+import type { AlertRule } from "./alert_rule.ts";
+
 /** Who caused a change, as history and the audit log keep it. */
 export interface Actor {
   /**
@@ -114,7 +116,7 @@ export interface ApiKey {
 
 /** The time in which a person uses the console without signing in again. */
 export interface Session {
-  /** The tenant. */
+  /** The tenant; empty for a session of the operator. */
   readonly tenantId: string;
   /** `session:` and the SHA-256 of the cookie in hexadecimal. */
   readonly id: string;
@@ -122,9 +124,9 @@ export interface Session {
   readonly version: number;
   /** What the person signed in with, whose rights the session has. */
   readonly credential: {
-    /** An API key, or a user by the identity provider. */
-    readonly kind: "key" | "user";
-    /** The id of the key or user. */
+    /** An API key, a user by the identity provider, or the operator's token. */
+    readonly kind: "key" | "user" | "operator";
+    /** The id of the key or user; the begin of the digest of the token. */
     readonly id: string;
   };
   /** When it began. */
@@ -389,6 +391,86 @@ export interface SigningSecret {
   readonly number: number;
   /** When the secret stops being used; absent for the current one. */
   readonly expiresAtMs?: number | undefined;
+}
+
+/** What has a key to sign the calls to a receiver. */
+export type Signer = Pick<
+  WorkerDefinition,
+  "tenantId" | "id" | "signing" | "asymmetric"
+>;
+
+/** An address that is told a tenant's events. */
+export interface Webhook {
+  /** The tenant. */
+  readonly tenantId: string;
+  /** `whk_` and 26 characters. */
+  readonly id: string;
+  /** 1 at first, one more with each change. */
+  readonly version: number;
+  /** Its name for people. */
+  readonly name: string;
+  /** The URL that is called. */
+  readonly url: string;
+  /** The types that are told, and patterns such as `task.*`. */
+  readonly types: readonly string[];
+  /** Only events of this worker and its tasks, by its id; of all when absent. */
+  readonly workerId?: string | undefined;
+  /** Only events of tasks of this job; of all when absent. */
+  readonly job?: string | undefined;
+  /** Only events of tasks of this group; of all when absent. */
+  readonly group?: string | undefined;
+  /** Whether events are told. */
+  readonly isEnabled: boolean;
+  /** Why the service has disabled it: it answered 410, or failed for days. */
+  readonly disabledReason?: "gone" | "failing" | undefined;
+  /** Since when it is disabled. */
+  readonly disabledAtMs?: number | undefined;
+  /** Sealed signing secrets, the current one first. */
+  readonly signing: readonly SigningSecret[];
+  /** When it was made. */
+  readonly createdAtMs: number;
+  /** The last change. */
+  readonly updatedAtMs: number;
+}
+
+/** Where and how the messages of an alert are sent. */
+export interface AlertSend {
+  /** The URL that is called. */
+  readonly url: string;
+  /** The form of the message. */
+  readonly template: "slack" | "discord" | "email" | "standard";
+  /** Who an e-mail is from. */
+  readonly from?: string | undefined;
+  /** Who an e-mail is to. */
+  readonly to?: string | undefined;
+  /** The value of the header Authorization, sealed. */
+  readonly authorization?: string | undefined;
+}
+
+/** A condition on what tasks do that is told when it comes true. */
+export interface Alert {
+  /** The tenant. */
+  readonly tenantId: string;
+  /** `alr_` and 26 characters. */
+  readonly id: string;
+  /** 1 at first, one more with each change. */
+  readonly version: number;
+  /** Its name for people. */
+  readonly name: string;
+  /** When it is raised. */
+  readonly when: AlertRule;
+  /** Where its messages are sent. */
+  readonly send: AlertSend;
+  /** How long after it was raised it is not raised again, in milliseconds. */
+  readonly quietMs: number;
+  /** Whether it is judged. */
+  readonly isEnabled: boolean;
+  /** Sealed signing secrets, the current one first. */
+  readonly signing: readonly SigningSecret[];
+  /** When it was made. */
+  readonly createdAtMs: number;
+  /** The last change. */
+  readonly updatedAtMs: number;
 }
 
 /** How many tasks of a worker are running. */

@@ -29,7 +29,7 @@ import type { TaskChanges } from "./changes.ts";
 import { Maintainer } from "./maintainer.ts";
 import type { EngineParts } from "./parts.ts";
 import { buildRemoval, parseCallbackData } from "./task_writes.ts";
-import { internalTenant, isCallback } from "./workers.ts";
+import { CALLBACK_WORKER_ID, internalTenant, isCallback } from "./workers.ts";
 
 /** How often a report is tried before it is left to the next survey. */
 const MAX_TRIES = 5;
@@ -277,6 +277,7 @@ async function* endedCalls(
   do {
     const page = await store.listTasks({
       tenantId,
+      workerIds: [CALLBACK_WORKER_ID],
       statuses: ENDS,
       by: "date",
       sort: "date",

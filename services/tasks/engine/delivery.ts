@@ -1,7 +1,7 @@
 /**
  * Delivers a started task to its push worker: makes the call and writes its
  * outcome as an event. A task of the service's own worker for users goes to the
- * identity provider.
+ * identity provider, one of a webhook's worker to the webhook.
  *
  * @module
  */
@@ -36,7 +36,8 @@ import { SecretsError } from "./tenant_keys.ts";
 import type { UserDelivery, UserMirroring } from "./user_mirroring.ts";
 import type { Vault } from "./vault.ts";
 import type { Grant } from "./waiter.ts";
-import { MIRROR_WORKER, tenantOfInternal } from "./workers.ts";
+import { deliverEvent } from "./webhooks/webhook_call.ts";
+import { isWebhookWorker, MIRROR_WORKER, tenantOfInternal } from "./workers.ts";
 
 /**
  * The wait before an outcome is written again, in milliseconds; it doubles each
@@ -186,6 +187,8 @@ export class Delivery {
     }, async (span) => {
       const delivery = task.workerId === MIRROR_WORKER.id
         ? await this.#mirror(task, attempt)
+        : isWebhookWorker(task.workerId)
+        ? { event: await this.#tellWebhook(task, attempt) }
         : { event: await this.#call(task, { ...attempt, span }) };
       if (span?.isRecording() === true) noteEvent(span, delivery.event);
       return delivery;
@@ -209,6 +212,28 @@ export class Delivery {
     } catch (error) {
       return { event: this.#unprepared(task, lease, error) };
     }
+  }
+
+  async #tellWebhook(task: Task, call: CallOptions): Promise<TaskEvent> {
+    const { lease, signal } = call;
+    try {
+      return await deliverEvent(task, { ...this.#options, lease, signal }) ??
+        this.#releaseAborted(lease, signal) ??
+        releaseEvent(lease, "the call was aborted");
+    } catch (error) {
+      return this.#unprepared(task, lease, error);
+    }
+  }
+
+  /** The event of a call that this instance has aborted by itself. */
+  #releaseAborted(
+    lease: LeaseProof,
+    signal: AbortSignal,
+  ): TaskEvent | undefined {
+    if (this.#isStopped) return releaseEvent(lease, "the server stops");
+    return signal.reason === GIVEN_UP
+      ? releaseEvent(lease, GIVEN_UP)
+      : undefined;
   }
 
   async #call(
@@ -242,8 +267,8 @@ export class Delivery {
     const timeoutMs = Math.max(1, (task.attempt?.deadlineMs ?? nowMs) - nowMs);
     const outcome = await caller.call({ ...made.request, timeoutMs, signal });
     if (outcome.kind === "failed" && outcome.code === "canceled") {
-      if (this.#isStopped) return releaseEvent(lease, "the server stops");
-      if (signal.reason === GIVEN_UP) return releaseEvent(lease, GIVEN_UP);
+      const released = this.#releaseAborted(lease, signal);
+      if (released !== undefined) return released;
     }
     return eventOfCall(outcome, {
       lease,

@@ -43,6 +43,8 @@ export const DUTIES = [
   "sweep",
   "audit",
   "watch",
+  "webhooks",
+  "alerts",
 ] as const;
 
 /** The name of a duty. */

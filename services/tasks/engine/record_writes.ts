@@ -17,10 +17,9 @@ import type { EngineParts } from "./parts.ts";
 /**
  * The sets that have a guard. `access` stands for users and keys together,
  * since a removed user's keys end too, and a user or a key can be the last
- * access to the tenant; `workers` stands for the workers, `calendars` for the
- * calendars.
+ * access to the tenant; each other name stands for the records of that name.
  */
-type GuardedSet = "access" | "workers" | "calendars";
+type GuardedSet = "access" | "workers" | "calendars" | "webhooks" | "alerts";
 
 /**
  * Reads a guard; has to be called before the set is counted.

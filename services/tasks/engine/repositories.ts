@@ -5,10 +5,12 @@
  */
 
 import type {
+  Alert,
   ApiKey,
   Session,
   Tenant,
   User,
+  Webhook,
   WorkerCredential,
   WorkerDefinition,
 } from "../domain/records.ts";
@@ -144,6 +146,10 @@ export interface Repositories {
   readonly dataKeys: RecordRepository<DataKeyRecord>;
   /** Calendars, by their names. */
   readonly calendars: RecordRepository<Calendar>;
+  /** Alerts. */
+  readonly alerts: RecordRepository<Alert>;
+  /** Webhooks. */
+  readonly webhooks: RecordRepository<Webhook>;
   /** The files of calendars, which are read past the cache. */
   readonly calendarFiles: RecordRepository<CalendarFile>;
 }
@@ -215,6 +221,14 @@ export function openRepositories(
     }),
     calendars: new RecordRepository<Calendar>(parts, {
       kind: "calendar",
+      getTenantId,
+    }),
+    alerts: new RecordRepository<Alert>(parts, {
+      kind: "alert",
+      getTenantId,
+    }),
+    webhooks: new RecordRepository<Webhook>(parts, {
+      kind: "webhook",
       getTenantId,
     }),
     calendarFiles: new RecordRepository<CalendarFile>(parts, {

@@ -66,17 +66,18 @@ export class Sessions {
       .toSorted((a, b) => b.createdAtMs - a.createdAtMs);
     const kept = new Set(live.slice(0, MAX_SESSIONS - 1));
     const old = others.filter((other) => !kept.has(other));
-    const type = credential.kind;
+    const { kind: type, id: credentialId } = credential;
     await store.commit([
       {
         writes: [
           sessions.insert(session),
-          auditWrite(tenantId, {
+          // The operator is no part of a tenant, and so of no audit log.
+          ...(type === "operator" ? [] : [auditWrite(tenantId, {
             atMs: nowMs,
             action: "session.opened",
-            actor: { type, id: credential.id },
-            target: credential.id,
-          }),
+            actor: { type, id: credentialId },
+            target: credentialId,
+          })]),
         ],
       },
       // Another instance may have removed one of them; each stands for itself.

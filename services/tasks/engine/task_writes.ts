@@ -261,7 +261,10 @@ function callbackTasks(
   return { tasks: [task], writes: [write] };
 }
 
-/** Creates a task of one of the service's own workers, which is due at once. */
+/**
+ * Creates a task of one of the service's own workers, which is due at once, or
+ * when those that it depends on have ended.
+ */
 export function internalTask(
   definition: Partial<TaskDefinition>,
   { tenantId, parentId, parts }: {
@@ -281,7 +284,7 @@ export function internalTask(
     id: parts.newId("tsk"),
     nowMs: parts.clock.nowMs(),
     createdBy: SYSTEM_ACTOR,
-    isBlocked: false,
+    isBlocked: (definition.dependencies?.length ?? 0) > 0,
     parentId,
     // The rules of the worker only apply when an attempt fails; creating a task
     // does not use them.

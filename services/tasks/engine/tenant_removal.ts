@@ -112,6 +112,8 @@ const KINDS: readonly RecordKind[] = [
   "operation",
   "calendar",
   "calendar_file",
+  "webhook",
+  "alert",
   "user",
   "service",
 ];

@@ -11,8 +11,8 @@ import { BoundedMap } from "../../shared/bounded_map.ts";
 import { type Clock, steadyClock } from "../../shared/clock.ts";
 import { newSigningSecret } from "../delivery/webhook_signature.ts";
 import type {
+  Signer,
   SigningSecret as StoredSigning,
-  WorkerDefinition,
 } from "../domain/records.ts";
 import {
   openSecret,
@@ -34,8 +34,8 @@ import type {
 import { MAX_RECORD_AGE_MS } from "./record_cache.ts";
 import { SecretsError, TenantKeys } from "./tenant_keys.ts";
 
-/** Identifies a worker by its definition. */
-type WorkerKey = Pick<WorkerDefinition, "tenantId" | "id">;
+/** Identifies a worker, or a webhook. */
+type WorkerKey = Pick<Signer, "tenantId" | "id">;
 
 /**
  * The place to which the seal of a signing secret is bound, by the secret's
@@ -48,6 +48,11 @@ function signingRow({ tenantId, id }: WorkerKey, number: number): SecretRow {
 /** The place to which the seal of a private key is bound. */
 function keyPairRow({ tenantId, id }: WorkerKey): SecretRow {
   return { tenantId, workerId: id, name: "signing_key", version: 1 };
+}
+
+/** The place to which the seal of a value is bound; names are in lower case. */
+function valueRow({ tenantId, id }: WorkerKey, name: string): SecretRow {
+  return { tenantId, workerId: id, name, version: 1 };
 }
 
 /** The most workers whose decrypted secrets are cached. */
@@ -145,7 +150,7 @@ export class Vault {
     return read.secrets;
   }
 
-  /** Creates a signing secret for a worker, sealed under its number. */
+  /** Creates a signing secret for a worker or webhook, sealed under its number. */
   newSigning(
     worker: WorkerKey,
     options: { readonly key: SealingKey; readonly number: number },
@@ -165,15 +170,40 @@ export class Vault {
     return sealSecret(text, { key, row: keyPairRow(worker) });
   }
 
+  /** Seals a value that a webhook or alert sends, under the value's name. */
+  sealValue(
+    owner: WorkerKey,
+    { key, name, text }: {
+      readonly key: SealingKey;
+      readonly name: string;
+      readonly text: string;
+    },
+  ): string {
+    return sealSecret(text, { key, row: valueRow(owner, name) });
+  }
+
   /**
-   * The secrets that sign a worker's calls now, as text; empty when it has no
+   * Opens what {@linkcode sealValue} has sealed.
+   *
+   * @throws {SecretsError} when it cannot be decrypted
+   */
+  async openValue(
+    owner: WorkerKey,
+    { name, sealed }: { readonly name: string; readonly sealed: string },
+  ): Promise<string> {
+    const open = await this.#createOpener(owner.tenantId, [sealed]);
+    return opened(open(sealed, valueRow(owner, name)));
+  }
+
+  /**
+   * The secrets that sign the calls of a worker or webhook now, as text; empty when it has no
    * secret. A replaced secret that cannot be decrypted is left out, since its
    * successor signs too.
    *
    * @throws {SecretsError} when another secret cannot be decrypted, as without
    * a master key
    */
-  async signing(worker: WorkerDefinition): Promise<readonly string[]> {
+  async signing(worker: Signer): Promise<readonly string[]> {
     const { tenantId, asymmetric } = worker;
     const nowMs = this.#options.clock.nowMs();
     const live = worker.signing.filter(({ expiresAtMs }) =>

@@ -1,6 +1,6 @@
 /**
  * Finds workers, both those of tenants and the service's own workers, which make
- * callbacks and mirror users, and remembers when workers last asked for tasks.
+ * callbacks, tell webhooks and mirror users, and remembers when workers last asked for tasks.
  * Only that counts as a sign of life: a worker that runs but takes no tasks is
  * of no use.
  *
@@ -19,7 +19,8 @@ import type { RecordRepository } from "./record_repository.ts";
  * The tasks of the service itself belong to a tenant that no request can name.
  */
 const INTERNAL_PREFIX = "internal:";
-const CALLBACK_WORKER_ID = "wrk_callbacks";
+/** The id of the worker that makes callbacks. */
+export const CALLBACK_WORKER_ID = "wrk_callbacks";
 
 /**
  * The id of the internal tenant that holds the service's own tasks for a
@@ -91,6 +92,44 @@ export const MIRROR_WORKER: WorkerDefinition = {
   retain: { succeededMs: 0 },
 };
 
+/** The prefix of the ids of webhooks, which are those of their workers, too. */
+export const WEBHOOK_PREFIX = "whk";
+/** The prefix of the ids of alerts. */
+export const ALERT_PREFIX = "alr";
+const WEBHOOK_KEPT_MS = 7 * 86_400_000;
+
+/** Tells whether tasks of a worker are deliveries of a webhook or an alert. */
+export function isWebhookWorker(workerId: string): boolean {
+  return workerId.startsWith(`${WEBHOOK_PREFIX}_`) ||
+    workerId.startsWith(`${ALERT_PREFIX}_`);
+}
+
+/**
+ * The worker that delivers events to a webhook, or the messages of an alert.
+ * Each has its own, so that one that hangs holds up no other.
+ */
+export function webhookWorker(
+  tenantId: string,
+  id: string,
+): WorkerDefinition {
+  return {
+    ...INTERNAL_WORKER,
+    tenantId: internalTenant(tenantId),
+    id,
+    name: "webhooks",
+    timeoutMs: 15_000,
+    concurrency: 10,
+    retry: {
+      interval: [
+        ...["PT5S", "PT5M", "PT30M", "PT2H", "PT5H", "PT10H"],
+        ...["PT14H", "PT20H", "PT24H"],
+      ],
+      jitter: "equal",
+    },
+    retain: { succeededMs: WEBHOOK_KEPT_MS, failedMs: WEBHOOK_KEPT_MS },
+  };
+}
+
 /** A key for maps of workers; no id holds a line feed. */
 export function workerKey({ tenantId, workerId }: WorkerName): string {
   return `${tenantId}\n${workerId}`;
@@ -114,6 +153,8 @@ export class Workers {
     if (owner !== undefined) {
       const own = tenantId === MIRROR_WORKER.tenantId
         ? MIRROR_WORKER
+        : isWebhookWorker(id)
+        ? webhookWorker(owner, id)
         : callbackWorker(owner);
       return id === own.id ? own : undefined;
     }

@@ -13,7 +13,11 @@ import type {
   AuthenticationRequest,
   Authenticator,
 } from "../access/authenticator.ts";
-import { isOperatorToken, parseBearer } from "../access/authorization.ts";
+import {
+  isOperatorSession,
+  isOperatorToken,
+  parseBearer,
+} from "../access/authorization.ts";
 import { type Caller, mayLease, scopeLackedBy } from "../access/caller.ts";
 import { readSessionCookie } from "../access/session_cookie.ts";
 import type { Role, Scope } from "../access/scope.ts";
@@ -23,6 +27,7 @@ import {
   leaseHolder,
   type Leases,
 } from "../engine/leases.ts";
+import { REGISTRY } from "../engine/repositories.ts";
 import type { Sessions } from "../engine/sessions.ts";
 import type { Store } from "../store/store.ts";
 import type { Incoming } from "./locate.ts";
@@ -246,9 +251,10 @@ export class RequestGate {
       case "public":
         return stranger;
       case "session": {
-        const isRecalled = tenant !== undefined &&
-          this.#options.sessions?.recall(tenant.id, this.#cookie()) === true;
-        return isRecalled ? tenant.id : stranger;
+        const owner = this.#sessionOwner();
+        const isRecalled = owner !== undefined &&
+          this.#options.sessions?.recall(owner, this.#cookie()) === true;
+        return isRecalled ? tenant?.id ?? OPERATOR : stranger;
       }
       case "operator":
         return this.#judge().kind === "ok" ? OPERATOR : stranger;
@@ -294,18 +300,33 @@ export class RequestGate {
 
   /** Admits a session, or a client without one, which pages have to expect. */
   #ofSession(): MaybePromise<Admission> {
-    const { tenant, origin: { clientAddress } } = this.#incoming;
-    const { sessions, authenticator } = this.#options;
+    const { origin: { clientAddress } } = this.#incoming;
+    const { sessions, authenticator, operatorDigests } = this.#options;
+    const owner = this.#sessionOwner();
     const cookie = this.#cookie();
-    if (tenant === undefined || cookie === undefined) return PUBLIC;
+    if (owner === undefined || cookie === undefined) return PUBLIC;
     return andThen(
-      sessions?.find(tenant.id, cookie),
-      (session) =>
-        session === undefined ? PUBLIC : andThen(
+      sessions?.find(owner, cookie),
+      (session) => {
+        if (session === undefined) return PUBLIC;
+        const { kind, id } = session.credential;
+        if (kind === "operator") {
+          return isOperatorSession(id, operatorDigests)
+            ? { kind: "ok", caller: { kind: "operator" } }
+            : PUBLIC;
+        }
+        return andThen(
           authenticator.ofSession(session, clientAddress),
           (caller): Admission => ({ kind: "ok", caller }),
-        ),
+        );
+      },
     );
+  }
+
+  /** Whose sessions the host has: the tenant's, or the operator's. */
+  #sessionOwner(): string | undefined {
+    const { tenant, host } = this.#incoming;
+    return host === "accounts_admin" ? REGISTRY : tenant?.id;
   }
 
   #cookie(): string | undefined {

@@ -8,7 +8,12 @@
 import { type Answer, type AnswerHeaders, renderAnswer } from "./answer.ts";
 import { deny } from "./admission.ts";
 import type { CallContext } from "./call.ts";
-import { BASE_PATHS, describeUnknownPath, RouteMatcher } from "./locate.ts";
+import {
+  BASE_PATHS,
+  describeUnknownPath,
+  type HostKind,
+  RouteMatcher,
+} from "./locate.ts";
 import { problem, type ProblemAnswer } from "./problem_answer.ts";
 import type { AnyRoute } from "./route.ts";
 
@@ -16,8 +21,13 @@ import type { AnyRoute } from "./route.ts";
 export interface ApiQuestion {
   /** The method. @default {"GET"} */
   readonly method?: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
-  /** The path, which begins with `/v1/`. */
+  /** The path, below the base path of the host. */
   readonly path: string;
+  /**
+   * The part of the service that is asked.
+   * @default {"tenant"}
+   */
+  readonly host?: HostKind;
   /** The parameters of the query. @default none */
   readonly query?: URLSearchParams;
   /** The body, as parsed JSON. @default none */
@@ -76,12 +86,13 @@ export class InnerApi {
    */
   async answer(call: CallContext, question: ApiQuestion): Promise<Answer> {
     const { path, method = "GET", query, body, headers = {} } = question;
-    const fullPath = `${BASE_PATHS.tenant ?? ""}${path}`;
+    const { host = "tenant" } = question;
+    const fullPath = `${BASE_PATHS[host] ?? ""}${path}`;
     this.#matcher ??= new RouteMatcher(this.#routes());
-    const match = this.#matcher.match("tenant", method, fullPath);
+    const match = this.#matcher.match(host, method, fullPath);
     const found = match.kind === "route"
       ? { ...match, refusal: refusalOf(call, match) }
-      : { refusal: noRoute(fullPath) };
+      : { refusal: noRoute(fullPath, host) };
     const context: CallContext = {
       ...call,
       params: "params" in found ? found.params : {},
@@ -92,7 +103,7 @@ export class InnerApi {
     };
     return "route" in found && found.refusal === undefined
       ? await found.route.answer(context, body)
-      : found.refusal ?? noRoute(fullPath);
+      : found.refusal ?? noRoute(fullPath, host);
   }
 }
 
@@ -105,11 +116,14 @@ function refusalOf(
 ): ProblemAnswer | undefined {
   if (access.kind === "public") return undefined;
   if (caller === undefined) return problem("missing_credentials");
+  if (access.kind === "operator" && caller.kind === "operator") {
+    return undefined;
+  }
   return access.kind === "member" || access.kind === "worker"
     ? deny(caller, { access, params })
     : problem("forbidden");
 }
 
-function noRoute(path: string): ProblemAnswer {
-  return problem("not_found", { detail: describeUnknownPath(path, "tenant") });
+function noRoute(path: string, host: HostKind): ProblemAnswer {
+  return problem("not_found", { detail: describeUnknownPath(path, host) });
 }

@@ -55,7 +55,9 @@ export const HEADER_PARAMETERS = {
 /** What parameters of paths mean, by the segment before them. */
 export const PATH_PARAMETERS: Readonly<Record<string, string>> = {
   "": "The tenant's domain",
+  alerts: "The alert's id (`alr_…`)",
   calendars: "What `repeat.calendars` calls it",
+  deliveries: "The delivery's id (`dlv_…`)",
   keys: "The key's id (`dk_…`)",
   leases: "The lease's id (`lse_…`)",
   operations: "The operation's id (`opr_…`)",
@@ -63,6 +65,7 @@ export const PATH_PARAMETERS: Readonly<Record<string, string>> = {
   secrets: "The name of a value, or the id of a credential (`wk_…`)",
   tasks: "The task's id (`tsk_…`)",
   users: "The user's id (`usr_…`)",
+  webhooks: "The webhook's id (`whk_…`)",
   workers: "The worker's id (`wrk_…`) or name",
 };
 

@@ -13,15 +13,19 @@ import { accountRoutes, meRoute } from "./account/account_routes.ts";
 import { operatorRoutes } from "./accounts/operator_routes.ts";
 import { signupRoute, type TokenVerifier } from "./accounts/signup_route.ts";
 import type { ApiParts } from "./api_parts.ts";
+import { alertRoutes } from "./alerts/alert_routes.ts";
 import { eventsRoute } from "./events/events_route.ts";
 import { keyRoutes } from "./keys/key_routes.ts";
 import { leaseRoutes } from "./leases/lease_routes.ts";
 import { instancesRoute } from "./service/instance_routes.ts";
+import { queuesRoute } from "./service/queue_routes.ts";
 import { planRoutes } from "./service/plan_routes.ts";
 import { serviceRoutes } from "./service/service_routes.ts";
 import { refusedRoutes } from "./tasks/refused_requests.ts";
 import { taskRoutes } from "./tasks/task_routes.ts";
 import { userRoutes } from "./users/user_routes.ts";
+import { deliveryRoutes } from "./webhooks/delivery_routes.ts";
+import { webhookRoutes } from "./webhooks/webhook_routes.ts";
 import { workerRoutes } from "./workers/worker_routes.ts";
 
 /** Options of {@linkcode allRoutes}. */
@@ -65,9 +69,13 @@ export function allRoutes(
     usageRoute(parts),
     auditRoute(parts),
     eventsRoute(parts),
+    ...webhookRoutes(parts),
+    ...alertRoutes(parts),
+    ...deliveryRoutes(parts),
     signupRoute(parts, tokens),
     ...operatorRoutes(parts, onRemoved),
     instancesRoute(parts),
+    queuesRoute(parts),
     ...planRoutes(parts),
     ...serviceRoutes(parts, () => routes),
     ...console === undefined ? [] : consoleRoutes(console, () => routes),

@@ -94,6 +94,27 @@ export async function quotaProblem(
   });
 }
 
+/**
+ * The problem of creating one more record of a kind that each tenant may have so
+ * many of, whatever its plan; as with {@linkcode quotaProblem}.
+ */
+export async function fixedQuotaProblem(
+  call: Pick<CallContext, "tenant">,
+  { engine }: Pick<ApiParts, "engine">,
+  { kind, limit }: {
+    readonly kind: "calendar" | "webhook" | "alert";
+    readonly limit: number;
+  },
+): Promise<ProblemAnswer | undefined> {
+  const { id: tenantId, plan } = getTenant(call);
+  const { store } = engine.parts;
+  const used = await countRecords(store, { kind, tenantId, cap: limit });
+  return used < limit ? undefined : problem("quota_exceeded", {
+    detail: `Cannot create ${kind}: a tenant has ${limit} at the most`,
+    extensions: { limit, used, plan },
+  });
+}
+
 /** The writes of a change, and the answer after their commit. */
 export interface CommitPlan {
   /** Tells a plan from an answer. */

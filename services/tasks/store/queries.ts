@@ -279,8 +279,8 @@ export interface AuditQuery {
  * alias is the domain), a reserved domain, a worker, a user, an API key, a
  * worker's credential, a named secret, the secrets of a worker that were
  * replaced recently, a tenant's wrapped data key, a bulk operation, the closed
- * times of a calendar, the file that they were read from, and a record of the
- * service itself, such as a guard or a mark.
+ * times of a calendar, the file that they were read from, a webhook, an alert,
+ * and a record of the service itself, such as a guard or a mark.
  */
 export type RecordKind =
   | "tenant"
@@ -295,4 +295,6 @@ export type RecordKind =
   | "operation"
   | "calendar"
   | "calendar_file"
+  | "webhook"
+  | "alert"
   | "service";

@@ -5,7 +5,7 @@
  * @module
  */
 
-import { readBytes } from "../../../shared/postgres/long_bytes.ts";
+import { readBytes } from "./long_bytes.ts";
 import type { Pool } from "../../../shared/postgres/pool.ts";
 import { WINDOWS } from "../row_columns.ts";
 import type { RelayerStore } from "../store.ts";

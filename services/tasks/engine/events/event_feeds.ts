@@ -86,6 +86,9 @@ interface OpenFeed {
   readonly digests: Map<string, EventDigest>;
 }
 
+/** Is told of a tenant that has more events, or other webhooks. */
+type EventFollower = (tenantId: string, what: "events" | "webhooks") => void;
+
 /** What happened to readers, for metrics. */
 export interface EventCounts {
   /** How many readers there are. */
@@ -109,6 +112,7 @@ export class EventFeeds {
   readonly #beats: Periodic;
   readonly #renewals: Periodic;
   readonly #accessListeners = new Set<(tenantId: string) => void>();
+  readonly #followers = new Set<EventFollower>();
   #isStopped = false;
 
   /** Opens none yet. */
@@ -196,6 +200,20 @@ export class EventFeeds {
     return () => void this.#accessListeners.delete(entry);
   }
 
+  /**
+   * Calls `listen`, which must not throw, with each tenant that may have more
+   * events or whose webhooks have changed. Of events of other instances it is
+   * told for a minute after {@linkcode EventFeeds.keepTelling}.
+   */
+  follow(listen: EventFollower): void {
+    this.#followers.add(listen);
+  }
+
+  /** Asks other instances to tell of a tenant's events. */
+  keepTelling(tenantId: string): void {
+    this.#options.notices.tell({ kind: "listening", tenantId });
+  }
+
   /** Wakes the readers of a tenant whose transactions were committed. */
   commit: AroundCommit = async (transactions, apply) => {
     let results: readonly TransactionResult[] | undefined;
@@ -203,7 +221,10 @@ export class EventFeeds {
       results = await apply(transactions);
       return results;
     } finally {
-      if (this.#feeds.size > 0 || this.#wanted.size > 0) {
+      if (
+        this.#feeds.size > 0 || this.#wanted.size > 0 ||
+        this.#followers.size > 0
+      ) {
         for (const { writes } of transactions) {
           const [first] = writes;
           if (first === undefined) continue;
@@ -254,7 +275,7 @@ export class EventFeeds {
   }
 
   #begin(tenantId: string): OpenFeed {
-    const { store, clock, logger, notices } = this.#options;
+    const { store, clock, logger } = this.#options;
     this.#beats.start();
     this.#renewals.start();
     const feed = new EventFeed({
@@ -272,7 +293,7 @@ export class EventFeeds {
     const begun = feed.begin();
     const open: OpenFeed = { feed, begun, opening: 0, digests: new Map() };
     this.#feeds.set(tenantId, open);
-    notices.tell({ kind: "listening", tenantId });
+    this.keepTelling(tenantId);
     return open;
   }
 
@@ -301,7 +322,7 @@ export class EventFeeds {
   #beat(): void {
     for (const [tenantId, { feed }] of this.#feeds) {
       feed.beat();
-      this.#options.notices.tell({ kind: "listening", tenantId });
+      this.keepTelling(tenantId);
     }
   }
 
@@ -316,9 +337,10 @@ export class EventFeeds {
 
   #wake(tenantId: string): void {
     this.#feeds.get(tenantId)?.feed.wake();
+    for (const listen of this.#followers) listen(tenantId, "events");
   }
 
-  /** Doubts the access of readers after a record was written. */
+  /** Tells what follows from a record that was written, as for access. */
   #checkAccess(
     { recordKind, tenantId, id }: {
       readonly recordKind: RecordKind;
@@ -326,6 +348,9 @@ export class EventFeeds {
       readonly id: string;
     },
   ): void {
+    if (recordKind === "webhook") {
+      for (const listen of this.#followers) listen(tenantId, "webhooks");
+    }
     if (recordKind === "tenant") this.#doubt(id);
     if (recordKind === "key" || recordKind === "user") this.#doubt(tenantId);
   }

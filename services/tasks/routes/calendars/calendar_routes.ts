@@ -18,7 +18,7 @@ import {
   isCalendarUsed,
 } from "../../engine/calendar_changes.ts";
 import type { Calendar } from "../../engine/repositories.ts";
-import { countRecords, readGuard } from "../../engine/record_writes.ts";
+import { readGuard } from "../../engine/record_writes.ts";
 import { type Answer, empty, json } from "../../http/answer.ts";
 import { type Call, type CallContext, getTenant } from "../../http/call.ts";
 import { answerOfChange, answerOfRead, formatEtag } from "../../http/etag.ts";
@@ -42,7 +42,12 @@ import {
 } from "../../../shared/schema/schema.ts";
 import { integer, text } from "../../../shared/schema/values.ts";
 import type { ApiParts } from "../api_parts.ts";
-import { buildAuditWrite, commitPlan, noSuchRecord } from "../record_plan.ts";
+import {
+  buildAuditWrite,
+  commitPlan,
+  fixedQuotaProblem,
+  noSuchRecord,
+} from "../record_plan.ts";
 import { type Planned, RecordResource } from "../record_resource.ts";
 import { type RecordView, shownTime } from "../record_table.ts";
 import { READS_TASKS, WRITES_TASKS } from "../tasks/task_schema.ts";
@@ -317,7 +322,10 @@ async function putCalendar(
       };
     }
     const guard = await readGuard(parts, tenantId, "calendars");
-    const full = await quotaProblem(call, api);
+    const full = await fixedQuotaProblem(call, api, {
+      kind: "calendar",
+      limit: MAX_CALENDARS,
+    });
     return full ?? {
       kind: "plan",
       writes: [
@@ -328,23 +336,6 @@ async function putCalendar(
       ],
       answer: () => answer(next, 201),
     };
-  });
-}
-
-async function quotaProblem(
-  call: CallContext,
-  { engine }: ApiParts,
-): Promise<ProblemAnswer | undefined> {
-  const { id: tenantId, plan } = getTenant(call);
-  const limit = MAX_CALENDARS;
-  const used = await countRecords(engine.parts.store, {
-    kind: "calendar",
-    tenantId,
-    cap: limit,
-  });
-  return used < limit ? undefined : problem("quota_exceeded", {
-    detail: `Cannot create calendar: a tenant has ${limit} at the most`,
-    extensions: { limit, used, plan },
   });
 }
 

@@ -43,6 +43,7 @@ export const EVENT_SCOPES: Readonly<Record<EventSubject, Scope>> = {
   workers: "workers:read",
   account: "account:read",
   audit: "audit:read",
+  webhooks: "webhooks:read",
 };
 
 /** How often it is asked whether a reader still may read. */

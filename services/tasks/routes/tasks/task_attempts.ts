@@ -49,7 +49,8 @@ const ENDS: readonly HistoryType[] = [
   "canceled",
 ];
 
-const ATTEMPT: Shape = named(
+/** The schema of an attempt. */
+export const ATTEMPT: Shape = named(
   "TaskAttempt",
   shape(shownObject({
     id: said("The lease that held the task (`lse_…`)"),
@@ -148,6 +149,23 @@ async function listAttempts(
       return { data, next: nextAfterSeq };
     },
   });
+}
+
+/** The attempts of a task as the API shows them, the first of them first. */
+export async function readAttempts(
+  store: Pick<Store, "history">,
+  { tenantId, id: taskId }: Pick<Task, "tenantId" | "id">,
+  limit: number,
+): Promise<readonly Readonly<Record<string, unknown>>[]> {
+  const { records: starts } = await store.history({
+    tenantId,
+    taskId,
+    types: ["started"],
+    order: "asc",
+    limit,
+  });
+  const pairs = await attemptPairs(store, { tenantId, taskId, starts });
+  return pairs.map(({ start, end }) => viewAttempt(start, end));
 }
 
 /** Records of a history that are read in one page. */

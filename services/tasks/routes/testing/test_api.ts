@@ -283,6 +283,7 @@ export async function openTestApi(options: TestApiOptions): Promise<TestApi> {
     sessions,
     users,
     login: options.login,
+    operatorDigests: options.operatorDigests ?? [],
     logger,
   });
   const handler = createHandler({

@@ -9,7 +9,11 @@ import {
   newSigningKey,
   parseSigningSecret,
 } from "../../delivery/webhook_signature.ts";
-import type { SigningSecret, WorkerDefinition } from "../../domain/records.ts";
+import type {
+  Signer,
+  SigningSecret,
+  WorkerDefinition,
+} from "../../domain/records.ts";
 import type { SealingTicket } from "../../engine/tenant_keys.ts";
 import type { Vault } from "../../engine/vault.ts";
 import { problem, type ProblemAnswer } from "../../http/problem_answer.ts";
@@ -26,12 +30,12 @@ const SECRETS_RETRY_MS = 60_000;
 /** Most secrets of a worker that sign at the same time. */
 export const MAX_SIGNING = 8;
 
-/** A worker with its new keys. */
-interface KeyedWorker {
+/** A worker or webhook with its new keys. */
+interface Keyed<Of extends Signer> {
   /** Tells this outcome from a problem. */
   readonly kind: "ok";
   /** The worker with its new keys; its version is still the old one. */
-  readonly worker: WorkerDefinition;
+  readonly worker: Of;
   /** The text of a new secret, to be shown once. */
   readonly secret: string | undefined;
   /** The writes that belong in the same transaction as the worker. */
@@ -53,7 +57,7 @@ export async function withKeys(
     /** Whether the worker is being made. */
     readonly isNew: boolean;
   },
-): Promise<KeyedWorker | ProblemAnswer> {
+): Promise<Keyed<WorkerDefinition> | ProblemAnswer> {
   const kept = {
     ...worker,
     asymmetric: isAsymmetric ? worker.asymmetric : undefined,
@@ -80,15 +84,16 @@ export async function withKeys(
 }
 
 /**
- * Replaces the signing secret of a worker. Its earlier secrets go on signing
+ * Replaces the signing secret of a worker or webhook; gives one without a first
+ * one. Its earlier secrets go on signing
  * beside the new one, for {@linkcode ALONGSIDE_MS} or until the end that an
  * earlier rotation set.
  */
-export async function rotated(
+export async function rotated<Of extends Signer>(
   vault: Vault,
-  worker: WorkerDefinition,
+  worker: Of,
   nowMs: number,
-): Promise<KeyedWorker & { readonly secret: string } | ProblemAnswer> {
+): Promise<Keyed<Of> & { readonly secret: string } | ProblemAnswer> {
   if (!vault.isAvailable) return secretsUnavailable();
   const live = worker.signing.filter((one) => !hasEnded(one, nowMs));
   if (live.length >= MAX_SIGNING) {
@@ -135,7 +140,7 @@ export function secretsUnavailable(): ProblemAnswer {
 
 function newSecret(
   vault: Vault,
-  worker: WorkerDefinition,
+  worker: Signer,
   key: SealingTicket["key"],
 ): ReturnType<Vault["newSigning"]> {
   const last = Math.max(0, ...worker.signing.map(({ number }) => number));

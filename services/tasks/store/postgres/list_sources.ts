@@ -48,7 +48,10 @@ export function isFiltered(
   { query, lanes, statuses }: ListSubject,
 ): boolean {
   const builder = { add: () => "" };
-  const { conditions } = listConditions(query, builder);
+  const { conditions } = listConditions(
+    query.key === undefined ? ofRepeating(query) : query,
+    builder,
+  );
   const isSingle = query.sort !== "date" || query.key !== undefined ||
     query.isDue === true;
   return conditions.length > (query.key !== undefined ? 1 : 0) ||
@@ -98,14 +101,19 @@ function byCreation(
   subject: ListSubject,
   { rows }: LookLimits,
 ): string {
-  const { tenant } = subject;
+  const { tenant, query } = subject;
+  // Only the member itself reads so: in strings the quotes are escaped, and no
+  // other member of a definition has objects with names of its own.
+  const [time, repeating] = query.repeats === true
+    ? ["(tasks.created_ms + 0)", ` AND strpos(definition, '"repeat":{') > 0`]
+    : ["tasks.created_ms", ""];
   return `SELECT 1 AS source, tasks.created_ms AS at, tasks.id, ${
-    fitsSql(builder, subject)
+    fitsSql(builder, { ...subject, query: ofRepeating(query) })
   } AS fits FROM tasks JOIN task_state AS state ON state.id = tasks.id ` +
     `WHERE tasks.tenant = ${builder.add(tenant, "integer")}` +
-    `${rangeSql(builder, subject, ["tasks.created_ms", "tasks.id"])} ` +
-    `ORDER BY tasks.created_ms ${subject.query.order}, ` +
-    `tasks.id ${subject.query.order}${limitSql(builder, rows)}`;
+    `${repeating}${rangeSql(builder, subject, [time, "tasks.id"])} ` +
+    `ORDER BY ${time} ${query.order}, ` +
+    `tasks.id ${query.order}${limitSql(builder, rows)}`;
 }
 
 /** Tasks of one index in the order of their dates. */
@@ -122,7 +130,7 @@ function ofIndex(
   } AS fits FROM ${fromSql(subject)} ` +
     `WHERE state.tenant = ${builder.add(subject.tenant, "integer")} AND ` +
     `${prefix}${rangeSql(builder, subject, DATE_PLACE)} ` +
-    `ORDER BY ${dateOrder(subject)}${limitSql(builder, rows)}`;
+    `ORDER BY ${placeOrder(subject, DATE_PLACE)}${limitSql(builder, rows)}`;
 }
 
 /**
@@ -135,10 +143,16 @@ function ofPairs(
   subject: ListSubject,
   { rows, pairs }: LookLimits,
 ): string {
-  const { order } = subject.query;
+  const { order, repeats } = subject.query;
+  const place = repeats === true
+    ? ["(state.date_ms + 0)", "state.id"] as const
+    : DATE_PLACE;
+  const byPlace = placeOrder(subject, place);
   const tenant = builder.add(subject.tenant, "integer");
   const inPair = `state.tenant = ${tenant} AND state.lane = pair.lane AND ` +
-    `state.status = pair.status${rangeSql(builder, subject, DATE_PLACE)}`;
+    `state.status = pair.status${repeats === true ? " AND state.repeats" : ""}${
+      rangeSql(builder, subject, place)
+    }`;
   const among = ["lane", "status"].map((column) => {
     const values = column === "lane" ? subject.lanes : subject.statuses;
     return values === undefined
@@ -149,7 +163,12 @@ function ofPairs(
     `SELECT lane, status, count FROM ${table} WHERE tenant = ${tenant}${among}`
   ).join(" UNION ALL ");
   const { query, lanes: _, statuses: __, ...rest } = subject;
-  const conditions = { ...rest, query, lanes: undefined, statuses: undefined };
+  const conditions = {
+    ...rest,
+    query: ofRepeating(query),
+    lanes: undefined,
+    statuses: undefined,
+  };
   const most = builder.add(pairs, "bigint");
   return "SELECT * FROM (WITH pair AS MATERIALIZED (" +
     "SELECT pair.lane, pair.status, first.at, first.id, " +
@@ -158,12 +177,12 @@ function ofPairs(
     `(${counted}) AS counted GROUP BY lane, status HAVING sum(count) <> 0) ` +
     "AS pair, LATERAL (SELECT state.date_ms AS at, state.id " +
     `FROM task_state AS state WHERE ${inPair} ` +
-    `ORDER BY ${dateOrder(subject)} LIMIT 1) AS first ` +
+    `ORDER BY ${byPlace} LIMIT 1) AS first ` +
     `ORDER BY source LIMIT ${most} + 1) ` +
     "SELECT pair.source, looked.at, looked.id, looked.fits FROM pair, " +
     "LATERAL (SELECT state.date_ms AS at, state.id, " +
     `${fitsSql(builder, conditions)} AS fits FROM ${fromSql(subject)} ` +
-    `WHERE ${inPair} ORDER BY ${dateOrder(subject)}` +
+    `WHERE ${inPair} ORDER BY ${byPlace}` +
     `${limitSql(builder, rows)}) AS looked WHERE pair.source <= ${most} ` +
     "UNION ALL SELECT 0, at, id, false FROM pair " +
     `WHERE source > ${most}) AS of_pairs`;
@@ -171,8 +190,19 @@ function ofPairs(
 
 const DATE_PLACE = ["state.date_ms", "state.id"] as const;
 
-function dateOrder({ query: { order } }: ListSubject): string {
-  return `state.date_ms ${order}, state.id ${order}`;
+function placeOrder(
+  { query: { order } }: ListSubject,
+  [time, id]: readonly [string, string],
+): string {
+  return `${time} ${order}, ${id} ${order}`;
+}
+
+/**
+ * What is left to check of rows from an index of repeating tasks, if the query
+ * has its rows from one.
+ */
+function ofRepeating(query: ListFilter): ListFilter {
+  return query.repeats === true ? { ...query, repeats: undefined } : query;
 }
 
 function limitSql(builder: SqlBuilder, rows: number | undefined): string {
@@ -262,12 +292,7 @@ function listConditions(
     conditions.push(`state.rank IS ${isDue ? "NOT NULL" : "NULL"}`);
   }
   if (repeats !== undefined) {
-    // Only the member itself reads so: in strings the quotes are escaped, and
-    // no other member of a definition has objects with names of its own.
-    needsDefinition = true;
-    conditions.push(
-      `strpos(tasks.definition, '"repeat":{') ${repeats ? ">" : "="} 0`,
-    );
+    conditions.push(`state.repeats IS ${repeats ? "" : "NOT "}TRUE`);
   }
   const labels = [
     ...(query.tags ?? []).map(tagLabel),

@@ -10,6 +10,7 @@ import {
   change,
   changed,
   creation,
+  HOURLY,
   sampleIds,
   sampleTask,
   toTransactions,
@@ -107,6 +108,49 @@ serviceTest(["postgres"], {
       logger: SILENT,
     }, (pool) => historyCheck(pool));
     assertEquals(faults, []);
+    await close();
+  },
+});
+
+serviceTest(["postgres"], {
+  name:
+    "PostgresStore lists the tasks that repeat which programs of version 4 made, before and after the migration",
+  async fn() {
+    const { store, schema, another, close } = await openSubject();
+    // What programs write is as in version 4.
+    await TEST_SERVER.sql(`SET search_path TO ${schema};
+      DROP TRIGGER task_repeats ON tasks;
+      DROP TRIGGER task_repeats_changed ON tasks;
+      DROP FUNCTION note_repeats;
+      DROP INDEX tasks_repeating;
+      ALTER TABLE task_state DROP repeats;
+      DELETE FROM migrations WHERE version > 4`);
+    const ids = sampleIds();
+    const make = async (repeat?: typeof HOURLY) => {
+      const task = sampleTask({ id: ids.next(), repeat });
+      await store.commit(toTransactions(creation(task)));
+      return task;
+    };
+    const [first, second] = [await make(HOURLY), await make()];
+    const later = await another();
+    const [third, fourth] = [await make(HOURLY), await make(HOURLY)];
+    const begun = changed(second, { repeat: HOURLY });
+    const ceased = changed(third, { repeat: undefined });
+    await store.commit(toTransactions(change(begun), change(ceased)));
+    for (const sort of ["date", "created_at"] as const) {
+      const { tasks } = await later.listTasks({
+        tenantId: first.tenantId,
+        by: "date",
+        sort,
+        order: "asc",
+        limit: 9,
+        repeats: true,
+      });
+      assertEquals(
+        tasks.map(({ id }) => id),
+        [first, begun, fourth].map(({ id }) => id),
+      );
+    }
     await close();
   },
 });

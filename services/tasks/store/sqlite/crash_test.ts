@@ -156,6 +156,9 @@ function makeVersion3(folder: string): void {
     DROP INDEX task_counts_top;
     DROP INDEX tasks_failing;
     ALTER TABLE tasks DROP COLUMN failing_ms;
+    DROP INDEX tasks_repeating;
+    DROP INDEX tasks_repeating_by_creation;
+    ALTER TABLE tasks DROP COLUMN repeats;
     ${MIGRATIONS[2]?.sql}
     DELETE FROM migrations WHERE version > 3;
     WITH RECURSIVE entries(number) AS

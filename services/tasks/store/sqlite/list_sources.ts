@@ -49,12 +49,14 @@ export function listSources(
   const statuses = wantedStatuses(query);
   if (queueIds?.length === 0 || statuses?.length === 0) return [];
   const conditions = listConditions(query);
+  const repeating = query.repeats === true;
+  // What every row of an index of repeating tasks meets need not be checked.
+  const ofRepeating = repeating
+    ? listConditions({ ...query, repeats: undefined })
+    : conditions;
   const column = TIME_COLUMNS[query.sort];
-  const chosen = [
-    ...among("lane", queueIds),
-    ...among("status", statuses),
-    ...conditions,
-  ];
+  const inLanes = [...among("lane", queueIds), ...among("status", statuses)];
+  const chosen = [...inLanes, ...conditions];
   if (query.sort === "date" && query.key !== undefined) {
     return [{
       index: "tasks_by_key",
@@ -68,10 +70,13 @@ export function listSources(
   }
   if (query.sort !== "date") {
     return [{
-      index: "tasks_by_creation",
-      prefix: { sql: "tenant = ?", values: [tenant] },
+      index: repeating ? "tasks_repeating_by_creation" : "tasks_by_creation",
+      prefix: {
+        sql: `tenant = ?${repeating ? IS_REPEATING : ""}`,
+        values: [tenant],
+      },
       column,
-      conditions: chosen,
+      conditions: [...inLanes, ...ofRepeating],
     }];
   }
   const ofPairs = (only: readonly number[] | undefined) =>
@@ -79,17 +84,19 @@ export function listSources(
       tenant,
       among: [...among("lane", queueIds), ...among("status", only)],
       range,
+      repeating,
       // The first rows are in the streams that begin first, unless a condition
       // excludes them.
-      limit: conditions.length > 0 || limit === undefined ? -1 : limit + 1,
+      limit: ofRepeating.length > 0 || limit === undefined ? -1 : limit + 1,
     }).map((pair) => ({
-      index: "tasks_by_date",
+      index: pairIndex(repeating),
       prefix: {
-        sql: "tenant = ? AND lane = ? AND status = ?",
+        sql: "tenant = ? AND lane = ? AND status = ?" +
+          (repeating ? IS_REPEATING : ""),
         values: [tenant, pair.queueId, pair.status],
       },
       column,
-      conditions,
+      conditions: ofRepeating,
       first: pair.first,
     }));
   if (query.isDue !== true) return ofPairs(statuses);
@@ -108,6 +115,14 @@ export function listSources(
   return [again, ...ofPairs(waiting)];
 }
 
+/** The condition of the indexes of repeating tasks. */
+const IS_REPEATING = " AND repeats IS NOT NULL";
+
+/** The index of the tasks of a worker in a status. */
+function pairIndex(repeating: boolean): string {
+  return repeating ? "tasks_repeating" : "tasks_by_date";
+}
+
 /** The tasks of one worker in one status. */
 interface Pair {
   readonly queueId: number;
@@ -123,10 +138,12 @@ interface Pair {
  */
 function listPairs(
   reader: Reader,
-  { tenant, among, range, limit }: {
+  { tenant, among, range, limit, repeating }: {
     readonly tenant: number;
     readonly among: readonly Condition[];
     readonly range: StreamRange;
+    /** Whether only tasks that repeat count. */
+    readonly repeating: boolean;
     /** The most pairs; negative for all. */
     readonly limit: number;
   },
@@ -137,14 +154,14 @@ function listPairs(
     joined([
       {
         sql: "tenant = pair.tenant AND lane = pair.lane AND " +
-          "status = pair.status",
+          `status = pair.status${repeating ? IS_REPEATING : ""}`,
         values: [],
       },
       ...start,
     ])
   );
   const first = firsts.map(({ sql }) =>
-    `(SELECT n FROM tasks INDEXED BY tasks_by_date WHERE ${sql} ` +
+    `(SELECT n FROM tasks INDEXED BY ${pairIndex(repeating)} WHERE ${sql} ` +
     `ORDER BY date_ms ${order}, n ${order} LIMIT 1)`
   );
   const wanted = joined([{ sql: "tenant = ?", values: [tenant] }, ...among]);
@@ -200,9 +217,8 @@ function listConditions(
     require("instr(body, ?) > 0", `"code":${JSON.stringify(errorCode)}`);
     require("json_extract(body, '$.error.code') = ?", errorCode);
   }
-  if (repeats === true) require("instr(body, '\"repeat\":{') > 0");
   if (repeats !== undefined) {
-    require(`json_type(body, '$.repeat') IS ${repeats ? "NOT NULL" : "NULL"}`);
+    require(`repeats IS ${repeats ? "NOT NULL" : "NULL"}`);
   }
   for (const tag of query.tags ?? []) {
     require("instr(body, ?) > 0", JSON.stringify(tag));

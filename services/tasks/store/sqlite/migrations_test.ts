@@ -2,6 +2,14 @@ import { assertEquals } from "@std/assert";
 import { DatabaseSync } from "node:sqlite";
 import { databaseVersion } from "../../../shared/sqlite/migrations.ts";
 import { sha256 } from "../digest.ts";
+import {
+  creation,
+  HOURLY,
+  sampleIds,
+  sampleTask,
+  toTransactions,
+} from "../testing/sample_tasks.ts";
+import { databasePath } from "./database_file.ts";
 import { migrateTasks, MIGRATIONS } from "./migrations.ts";
 import { withFolder, withStore } from "./testing/open_store.ts";
 import {
@@ -31,6 +39,7 @@ Deno.test("MIGRATIONS that were released never change", () => {
       [6, "starts", "jeQ2q-km4Vj7z9L4nCCxWQ0qXrtyCz6nO4R-OE4t2xg"],
       [7, "events", "TWU2sRnYKrXeQHt4QWvtLz6BWG_AzWra3NmD94cvZ6k"],
       [8, "kept counts", "UbkxBbXxtb8Y25CkI4eW_DdB23d-c9fBPj-hOcn2XM8"],
+      [9, "repeating tasks", "RTte3Zip3bHnReY2OTVwYDUyosENzgbEXvS1jfgN7_Y"],
     ],
   );
 });
@@ -118,6 +127,42 @@ Deno.test("a store keeps who mirrored users are, by their tenant, from version 3
     [2, "subject:ten_3:usr_gone", "idp|gone"],
   ]);
   db.close();
+});
+
+Deno.test("a store lists tasks of version 8 that repeat", async () => {
+  await withFolder(async (folder) => {
+    const repeating = sampleTask({
+      id: sampleIds(1).next(),
+      repeat: HOURLY,
+    });
+    const other = sampleTask({
+      id: sampleIds(2).next(),
+      metadata: { '"repeat":{': '"repeat":{' },
+    });
+    await withStore(folder, async (store) => {
+      await store.commit(toTransactions(creation(repeating), creation(other)));
+    });
+    const db = new DatabaseSync(databasePath(folder));
+    db.exec(
+      "DROP INDEX tasks_repeating; DROP INDEX tasks_repeating_by_creation; " +
+        "ALTER TABLE tasks DROP COLUMN repeats; " +
+        "DELETE FROM migrations WHERE version > 8",
+    );
+    db.close();
+    await withStore(folder, async (store) => {
+      for (const sort of ["date", "created_at"] as const) {
+        const { tasks } = await store.listTasks({
+          tenantId: repeating.tenantId,
+          by: "date",
+          sort,
+          order: "asc",
+          limit: 9,
+          repeats: true,
+        });
+        assertEquals(tasks, [repeating]);
+      }
+    });
+  });
 });
 
 Deno.test("a store does not open a database of a later version", async () => {

@@ -14,6 +14,7 @@ import {
   change,
   changed,
   creation,
+  HOURLY,
   removal,
   SAMPLE_MS,
   sampleIds,
@@ -104,6 +105,27 @@ const CONSTANT: Readonly<Record<string, Call>> = {
     "list of what is due": { isDue: true },
     "list of what is due of a worker": { isDue: true, workerIds: ["wrk_2"] },
     "list of what is due again": { isDue: true, statuses: ["retry"] },
+    "list of what repeats": { repeats: true },
+    "list of what repeats from a place on, backwards": {
+      repeats: true,
+      order: "desc",
+      after: AFTER,
+    },
+    "list of what repeats of a worker": {
+      repeats: true,
+      workerIds: ["wrk_1"],
+    },
+    "list of what repeats of a status, of none": {
+      repeats: true,
+      statuses: ["waiting"],
+    },
+    "list of what repeats of a job, of none": { repeats: true, job: "none" },
+    "list of what repeats by creation": {
+      repeats: true,
+      sort: "created_at",
+      statuses: ["paused"],
+    },
+    "count of what repeats": { repeats: true, count: true },
     "list of nobody": { tenantId: "tnt_none" },
   }),
   "a task": ({ reads, some }) => reads.tasks.task(TENANT, some[3]!.id),
@@ -504,7 +526,7 @@ const COPIES: readonly string[] = [
    version, status, lane, grp, job,
    CASE key WHEN 'often' THEN key ELSE key || ' of copy ' || k END,
    date_ms + ${SMALL} * k, finished_ms, rank + ${SMALL} * k, wake_ms, body, data,
-   data_at, result, result_at, failing_ms FROM copies, tasks WHERE k > 0`,
+   data_at, result, result_at, failing_ms, NULL FROM copies, tasks WHERE k > 0`,
   `INSERT INTO job_counts SELECT tenant, lane, status, job || ' ' || k, count
    FROM copies, job_counts WHERE k > 0`,
   `INSERT INTO activity SELECT tenant, worker, job || '-' || k, step_ms, at_ms,
@@ -524,15 +546,6 @@ const COPIES: readonly string[] = [
    SELECT tenant, worker, task_group, at_ms + k, expires_ms, count
    FROM copies, starts WHERE k > 0`,
 ];
-
-const HOURLY = {
-  interval: "PT1H",
-  catchUp: "one",
-  catchUpWindowMs: 0,
-  jitterMs: 0,
-  mode: "same",
-  onFailure: "stop",
-} as const;
 
 function createTask(
   index: number,

@@ -116,6 +116,9 @@ Deno.test("the counts of a database of version 1 are made when it is opened", as
         "DROP TABLE job_counts; " +
         "DROP TABLE activity; DROP INDEX tasks_failing; " +
         "ALTER TABLE tasks DROP COLUMN failing_ms; " +
+        "DROP INDEX tasks_repeating; " +
+        "DROP INDEX tasks_repeating_by_creation; " +
+        "ALTER TABLE tasks DROP COLUMN repeats; " +
         "DELETE FROM migrations WHERE version > 1",
     );
     await withStore(folder, async (store) => {

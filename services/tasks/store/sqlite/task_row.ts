@@ -36,6 +36,7 @@ export const CHANGING_COLUMNS = [
   "result",
   "result_at",
   "failing_ms",
+  "repeats",
 ] as const;
 
 /** The columns that {@linkcode TaskDecoder} reads. */
@@ -106,6 +107,7 @@ export function pushColumns(
     result.inline,
     result.version,
     failingSinceMs ?? null,
+    task.repeat === undefined ? null : 1,
   );
 }
 

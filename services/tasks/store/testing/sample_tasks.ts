@@ -48,6 +48,16 @@ export function sampleTask(
   };
 }
 
+/** How a sample task repeats. */
+export const HOURLY = {
+  interval: "PT1H",
+  catchUp: "one",
+  catchUpWindowMs: 0,
+  jitterMs: 0,
+  mode: "same",
+  onFailure: "stop",
+} as const satisfies Task["repeat"];
+
 /** The write of a task. */
 export type TaskWrite = Extract<Write, { kind: "task" }>;
 

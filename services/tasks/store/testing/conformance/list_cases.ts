@@ -8,13 +8,20 @@ import { assert, assertEquals } from "@std/assert";
 import { SeededRandom } from "../../../../../tests/support/seeded_random.ts";
 import { isFinal, type Task, TASK_STATUSES } from "../../../domain/task.ts";
 import type { TaskQuery } from "../../queries.ts";
-import { SAMPLE_MS, sampleIds, sampleTask } from "../sample_tasks.ts";
+import {
+  creation,
+  SAMPLE_MS,
+  sampleIds,
+  sampleTask,
+  toTransactions,
+} from "../sample_tasks.ts";
 import {
   collectCases,
   create,
   listIds,
   readList,
   type StoreCase,
+  update,
 } from "./store_case.ts";
 
 const WORKERS = ["wrk_a", "wrk_b", "wrk_c"];
@@ -131,6 +138,7 @@ export function listCases(): readonly StoreCase[] {
           ...(random.chance(0.3) ? { tags: [random.pick(TAGS)] } : {}),
           ...(random.chance(0.2) ? { metadata: { a: "1" } } : {}),
           ...(random.chance(0.2) ? { isDue: random.chance(0.5) } : {}),
+          ...(random.chance(0.3) ? { repeats: random.chance(0.5) } : {}),
           ...(random.chance(0.3)
             ? { fromMs: SAMPLE_MS + random.below(8) - 4 }
             : {}),
@@ -147,6 +155,76 @@ export function listCases(): readonly StoreCase[] {
         found += wanted.length;
       }
       assert(found > 300, `only ${found} tasks were found in all`);
+    });
+
+    check(
+      "fills pages of tasks that repeat among many that do not",
+      async (store) => {
+        const ids = sampleIds();
+        // More than a page may look at come before, between and behind.
+        const tasks = Array.from({ length: 22_000 }, (_, index) =>
+          sampleTask({
+            id: ids.next(),
+            workerId: WORKERS[index % 2]!,
+            status: index % 3 === 0 ? "paused" : "scheduled",
+            createdAtMs: SAMPLE_MS + index,
+            dateMs: SAMPLE_MS + index * 7_919 % 22_003,
+            ...(index > 20_500 && index % 50 === 0
+              ? { repeat: REPEAT, dateMs: SAMPLE_MS + 21_990 + index % 7 }
+              : {}),
+          }));
+        await store.commit(toTransactions(...tasks.map(creation)));
+        for (
+          const filter of [
+            {},
+            { workerIds: ["wrk_a"] },
+            { statuses: ["paused"] },
+            { workerIds: ["wrk_a"], statuses: ["scheduled"] },
+          ] as const
+        ) {
+          for (const sort of ["date", "created_at"] as const) {
+            for (const order of ["asc", "desc"] as const) {
+              const query: TaskQuery = {
+                ...FILTER,
+                ...filter,
+                tenantId: "tnt_a",
+                sort,
+                order,
+                repeats: true,
+              };
+              const wanted = listIds(
+                tasks.filter((task) => isWanted(task, query))
+                  .sort((left, right) => compareBy(query, left, right)),
+              );
+              const first = await store.listTasks({ ...query, limit: 8 });
+              assertEquals(listIds(first.tasks), wanted.slice(0, 8));
+              const whole = await readList(store, { ...query, count: true });
+              assertEquals(listIds(whole.tasks), wanted);
+              assertEquals(whole.count, {
+                value: wanted.length,
+                isExact: true,
+              });
+            }
+          }
+        }
+      },
+    );
+
+    check("follows tasks that begin and cease to repeat", async (store) => {
+      const ids = sampleIds();
+      const first = sampleTask({ id: ids.next(), repeat: REPEAT });
+      const second = sampleTask({ id: ids.next() });
+      await create(store, first, second);
+      const list = async (repeats: boolean, sort: TaskQuery["sort"]) =>
+        (await store.listTasks({ ...FILTER, tenantId: "tnt_a", repeats, sort }))
+          .tasks;
+      const ceased = await update(store, first, { repeat: undefined });
+      const begun = await update(store, second, { repeat: REPEAT });
+      const moved = await update(store, begun, { workerId: "wrk_b" });
+      for (const sort of ["date", "created_at"] as const) {
+        assertEquals(await list(true, sort), [moved]);
+        assertEquals(await list(false, sort), [ceased]);
+      }
     });
 
     check("counts the whole list, not what is left of it", async (store) => {
@@ -230,7 +308,9 @@ function isWanted(task: Task, query: TaskQuery): boolean {
   const { fromMs, toMs } = query;
   if (fromMs !== undefined && !(ms !== undefined && ms >= fromMs)) return false;
   if (toMs !== undefined && !(ms !== undefined && ms <= toMs)) return false;
-  return (query.workerIds ?? WORKERS).includes(task.workerId) &&
+  const repeats = task.repeat !== undefined;
+  return (query.repeats ?? repeats) === repeats &&
+    (query.workerIds ?? WORKERS).includes(task.workerId) &&
     (query.statuses ?? TASK_STATUSES).includes(task.status) &&
     (query.job ?? task.job) === task.job &&
     (query.group ?? task.group) === task.group &&

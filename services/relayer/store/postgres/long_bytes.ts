@@ -5,9 +5,9 @@
  * @module
  */
 
-import type { Pool } from "./pool.ts";
-import type { Row } from "./session.ts";
-import type { Statement } from "./transaction.ts";
+import type { Pool } from "../../../shared/postgres/pool.ts";
+import type { Row } from "../../../shared/postgres/session.ts";
+import type { Statement } from "../../../shared/postgres/transaction.ts";
 
 /**
  * Returns the value of the only column of the first row, a `bytea`; undefined

@@ -1,0 +1,85 @@
+import { assertEquals, assertMatch } from "@std/assert";
+import { serviceTest } from "../../../../tests/support/services.ts";
+import { systemClock } from "../../../shared/clock.ts";
+import { SqlBuilder } from "../../../shared/postgres/sql_builder.ts";
+import {
+  creation,
+  HOURLY,
+  SAMPLE_MS,
+  sampleIds,
+  sampleTask,
+  toTransactions,
+} from "../testing/sample_tasks.ts";
+import { isFiltered, type ListSubject, lookSql } from "./list_sources.ts";
+import { withSchema } from "./schema_access.ts";
+import {
+  openSubject,
+  SILENT,
+  TEST_SERVER,
+} from "./testing/postgres_subject.ts";
+
+serviceTest(["postgres"], {
+  name: "lookSql() reads only tasks that repeat when the list is of them",
+  async fn() {
+    const { store, schema, close } = await openSubject();
+    const ids = sampleIds();
+    await store.commit(toTransactions(
+      ...Array.from({ length: 4_000 }, (_, index) =>
+        creation(sampleTask({
+          id: ids.next(),
+          createdAtMs: SAMPLE_MS + index,
+          dateMs: SAMPLE_MS + index,
+          ...(index % 500 === 499 ? { repeat: HOURLY } : {}),
+        }))),
+    ));
+    await withSchema({
+      connection: TEST_SERVER.connection(),
+      schema,
+      clock: systemClock,
+      logger: SILENT,
+    }, async (pool) => {
+      const [name] = await pool.query<{ tenant: number }>(
+        "SELECT tenant FROM task_state LIMIT 1",
+      );
+      // Plans must not depend on what the database knows of the tables.
+      for (const prepare of ["SELECT 1", "ANALYZE task_state, tasks"]) {
+        await pool.query(prepare);
+        for (const sort of ["date", "created_at"] as const) {
+          for (const order of ["asc", "desc"] as const) {
+            const subject: ListSubject = {
+              query: {
+                tenantId: "tnt_a",
+                by: "date",
+                sort,
+                order,
+                limit: 50,
+                repeats: true,
+              },
+              tenant: name?.tenant ?? 0,
+              lanes: undefined,
+              statuses: undefined,
+              window: {
+                fromMs: undefined,
+                toMs: undefined,
+                isAfterInside: true,
+              },
+              after: { sortMs: SAMPLE_MS + 700, id: "tsk_" },
+            };
+            assertEquals(isFiltered(subject), false);
+            const builder = new SqlBuilder();
+            const sql = lookSql(builder, subject, { rows: 51, pairs: 51 });
+            const plan = JSON.stringify(
+              await pool.query(`EXPLAIN ${sql}`, builder.parameters),
+            );
+            const [index, others] = sort === "date"
+              ? [/state_repeating/, /state_by_date|Seq Scan on task_state/]
+              : [/tasks_repeating/, /tasks_by_creation|Seq Scan on tasks/];
+            assertMatch(plan, index);
+            assertEquals(others.test(plan), false, plan);
+          }
+        }
+      }
+    });
+    await close();
+  },
+});
