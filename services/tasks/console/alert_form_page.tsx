@@ -265,7 +265,7 @@ function Condition({ field }: { readonly field: Field }): VNode {
           {...field("over")}
           label="How many"
           placeholder="10"
-          hint={'With "more than".'}
+          hint="Of more than so many."
         />
         <ChoiceField
           {...field("count")}

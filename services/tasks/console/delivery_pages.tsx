@@ -205,7 +205,7 @@ export async function deliveryPage(page: PageCall): Promise<PageAnswer> {
                 ["webhook-timestamp", "the second of each call"],
                 [
                   "webhook-signature",
-                  "v1, made anew for each call; it is not kept",
+                  "v1, made for each call; it is not kept",
                 ],
               ]}
             />

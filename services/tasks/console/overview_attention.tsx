@@ -102,7 +102,7 @@ export function Attention(
         The webhook{" "}
         <a href={`${base}/webhooks/${webhook.id}`}>{webhookName(webhook)}</a>
         {webhook.enabled ? " fails. " : " is disabled. "}
-        <WebhookSentence webhook={webhook} nowMs={nowMs} />
+        <WebhookSentence webhook={webhook} />
       </li>
     )),
     ...(near ?? []).map(({ limit, allowed, used }) => (

@@ -82,8 +82,10 @@ function Check(
   return check.is_whole
     ? (
       <p class="good">
-        {`The chain is whole: ${check.records} records, each with the hash of ` +
-          "the one before."}
+        {check.records === 1
+          ? "The chain is whole: 1 record."
+          : `The chain is whole: ${check.records} records, each with the ` +
+            "hash of the one before."}
       </p>
     )
     : (

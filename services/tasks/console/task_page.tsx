@@ -290,7 +290,12 @@ function Facts(
             "Warnings",
             task.warnings?.map(({ message }) => <div>{message}</div>),
           ],
-          ["Attempts", `${task.executions}, ${task.retries} of them retries`],
+          [
+            "Attempts",
+            task.retries === 0
+              ? task.executions || "none"
+              : `${task.executions}, ${task.retries} of them retries`,
+          ],
           ["Runs", task.repetitions === 0 ? null : task.run + 1],
           [
             "Lost, missed",

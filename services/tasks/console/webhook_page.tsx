@@ -51,7 +51,7 @@ async function showWebhook(
   page: PageCall,
   result?: ShownResult,
 ): Promise<PageAnswer> {
-  const { base, nowMs } = page;
+  const { base } = page;
   const answer = await page.ask({ path: webhookPath(page) });
   const refusal = refusalOf(answer);
   if (refusal !== undefined) return refusal;
@@ -71,7 +71,7 @@ async function showWebhook(
           <Note tone={enabled && failing === null ? "busy" : "bad"}>
             <p class="lead">
               <WebhookBadge webhook={webhook} />{" "}
-              <WebhookSentence webhook={webhook} nowMs={nowMs} />
+              <WebhookSentence webhook={webhook} />
             </p>
           </Note>
         </Live>

@@ -53,7 +53,7 @@ export function webhookName(
   return name === "" ? url : name;
 }
 
-/** Whether a webhook is one that somebody has to look at. */
+/** Whether a webhook needs attention. */
 export function isTroubled(webhook: ShownWebhook): boolean {
   return webhook.disabled_reason !== null ||
     webhook.enabled && webhook.failing_since !== null;
@@ -76,16 +76,12 @@ export function WebhookBadge(
 
 /** Says in a sentence how a webhook is. */
 export function WebhookSentence(
-  { webhook, nowMs }: {
-    readonly webhook: ShownWebhook;
-    /** The present, in milliseconds since the epoch. */
-    readonly nowMs: number;
-  },
+  { webhook }: { readonly webhook: ShownWebhook },
 ): VNode {
   const { enabled, open_deliveries: open } = webhook;
   if (!enabled) {
     const why = webhook.disabled_reason === "gone"
-      ? ": it answered 410, so nobody is there any more"
+      ? ": it answered 410, so its receiver is gone"
       : webhook.disabled_reason === "failing"
       ? ": each call of 5 days had failed"
       : "";
@@ -103,8 +99,7 @@ export function WebhookSentence(
     } under way.`;
   return webhook.failing_since === null ? <span>{waiting}</span> : (
     <span>
-      Each call has failed since{" "}
-      <Time at={webhook.failing_since} nowMs={nowMs} />
+      Each call has failed since <Time at={webhook.failing_since} />
       {`. ${waiting} It is disabled after 5 days.`}
     </span>
   );

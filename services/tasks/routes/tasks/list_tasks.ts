@@ -246,7 +246,7 @@ export function listTasksRoute(parts: TasksParts): AnyRoute {
       "all of what they are written as: `start=2016&end=2017` is both years. " +
       "A page may be short, or empty, and have a `next` all the same: where " +
       "no index knows what is asked for (`tag`, `metadata`, `group`, `job`, " +
-      "`error`, `repeats`, `due=false`, a time that does not order the list), it ends " +
+      "`error`, `repeats=false`, `due=false`, a time that does not order the list), it ends " +
       "after 20,000 tasks were looked at. The last page is the one whose " +
       "`next` is null.",
     query: LIST_QUERY,
