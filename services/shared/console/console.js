@@ -152,13 +152,19 @@ function isInUse(region) {
     !selection.isCollapsed && region.contains(selection.anchorNode);
 }
 
+/** About so many milliseconds, so that pages do not all come at once. */
+function spread(ms) {
+  return ms * (.5 + Math.random());
+}
+
 function goLive() {
   if (document.querySelector("[data-live]") === null) return;
   let source;
   let timer;
   let dueMs = Infinity;
   let waitMs = LIVE_MS;
-  let changedMs = 0;
+  let changedMs = -Infinity;
+  let isChanged = false;
   // The earliest fetch that was asked for is made, and the later ones with it.
   const soon = (ms) => {
     const atMs = performance.now() + ms;
@@ -167,6 +173,7 @@ function goLive() {
     dueMs = atMs;
     timer = setTimeout(async () => {
       timer = undefined;
+      isChanged = false;
       // The next try comes soon enough.
       await refresh().catch(() => {});
       if (source?.readyState !== EventSource.OPEN) soon(POLL_MS);
@@ -177,11 +184,12 @@ function goLive() {
     const nowMs = performance.now();
     waitMs = nowMs - changedMs > MOST_MS
       ? LIVE_MS
-      : timer === undefined
-      ? Math.min(2 * waitMs, MOST_MS)
-      : waitMs;
+      : isChanged
+      ? waitMs
+      : Math.min(2 * waitMs, MOST_MS);
     changedMs = nowMs;
-    soon(waitMs * (.5 + Math.random()));
+    if (!isChanged) soon(spread(waitMs));
+    isChanged = true;
   };
   // A hidden page holds no connection: browsers have six for a host.
   const listen = () => {
@@ -190,7 +198,7 @@ function goLive() {
     if (!events || document.hidden) return;
     source = new EventSource(events);
     // No event tells of changes between the page and the connection.
-    source.addEventListener("open", () => soon(LIVE_MS));
+    source.addEventListener("open", () => soon(spread(LIVE_MS)));
     for (const type of ["digest", "reset"]) {
       source.addEventListener(type, onChange);
     }

@@ -15,6 +15,7 @@ import { DataFolder } from "../../tasks/data_folder.ts";
 import { TasksClient } from "../../tasks/tasks_client.ts";
 import { getTarget } from "../../tasks/tenant_client.ts";
 import type { Browser } from "../browser.ts";
+import { fill, says, send, view } from "../relayer_page.ts";
 import { liveTasksDay } from "./tasks_day.ts";
 
 /** A page to be shown. */
@@ -177,34 +178,16 @@ async function withRelayer(
     });
   }
   const { accountId, key } = home.account();
-  const says = async (browser: Browser, text: string) => {
-    await waitUntil(
-      async () =>
-        await browser.evaluate(
-          `document.body.innerText.includes(${JSON.stringify(text)})`,
-        ) === true,
-      { what: `the page says "${text}"`, intervalMs: 50 },
-    );
-  };
   await use({
     first: `${home.url}/console`,
     async signIn(browser) {
       await browser.go(`${home.url}/console`);
-      await waitUntil(
-        async () =>
-          await browser.evaluate(
-            'document.querySelector("[name=keep]") !== null',
-          ) === true,
-        { what: "the form to sign in", intervalMs: 50 },
-      );
-      await browser.evaluate(`(() => {
-        const set = (name, text) =>
-          document.querySelector("[name=" + name + "]").value = text;
-        set("account", ${JSON.stringify(accountId)});
-        set("key", ${JSON.stringify(key)});
-        document.querySelector("[name=keep]").click();
-        document.querySelector("form").requestSubmit();
-      })()`);
+      await says(browser, "Delegate key");
+      await fill(browser, "account", accountId);
+      await fill(browser, "key", key);
+      await browser.walkTo("[name=keep]");
+      await browser.press(" ");
+      await send(browser);
       await says(browser, "Forget the key");
     },
     shots: [
@@ -212,20 +195,17 @@ async function withRelayer(
         name: "relayer_recall",
         onPhone: true,
         async open(browser) {
-          await browser.evaluate('location.hash = "#/recall"');
+          await view(browser, "#/recall");
           await says(browser, "Question");
-          await browser.evaluate(`(() => {
-            document.querySelector("[name=query]").value =
-              "What does Ada drink in the morning?";
-            document.querySelector("main form").requestSubmit();
-          })()`);
+          await fill(browser, "query", "What does Ada drink in the morning?");
+          await browser.press("Enter");
           await says(browser, "green tea in the morning");
         },
       },
       {
         name: "relayer_memories",
         async open(browser) {
-          await browser.evaluate('location.hash = "#/memories"');
+          await view(browser, "#/memories");
           await says(browser, "12 memories");
           await browser.evaluate(`[...document.querySelectorAll("button")]
             .find((one) => one.textContent === "Show texts").click()`);
