@@ -254,7 +254,9 @@ clusterTest(
       { what: "the cluster", timeoutMs: 15_000 },
     );
     await waitUntil(() => out.at(-1) === 0, { what: "all nodes" });
-    const lines = logger.messages.filter((line) => line.includes("available"));
+    const lines = logger.messages.filter((line) =>
+      line.startsWith("kvstore is")
+    );
     const once = ["kvstore is unavailable", "kvstore is available"];
     assertEquals(lines, [...once, ...once]);
     await store.stop();

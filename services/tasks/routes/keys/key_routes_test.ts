@@ -55,7 +55,7 @@ Deno.test("POST /v1/keys refuses what is no key", async () => {
     [{ role: "viewer", scopes: ["tasks:read"] }, "/scopes", "excluded"],
     [{ scopes: [] }, "/scopes", "too_few"],
     [{ scopes: ["tasks:read", "task:write"] }, "/scopes/1", "unknown_scope"],
-    [{ scopes: ["webhooks:read"] }, "/scopes/0", "unknown_scope"],
+    [{ scopes: ["webhook:read"] }, "/scopes/0", "unknown_scope"],
     [{ scopes: ["events:read"] }, "/scopes/0", "unknown_scope"],
     [
       { role: "viewer", networks: ["10.0.0.1/8"] },

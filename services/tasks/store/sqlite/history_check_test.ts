@@ -12,6 +12,7 @@ import {
 import { databasePath, integrityCheck } from "./database_file.ts";
 import type { CheckedHistories } from "../task_check.ts";
 import { historyCheck } from "./history_check.ts";
+import { MIGRATIONS } from "./migrations.ts";
 import { withFolder, withStore } from "./testing/open_store.ts";
 
 const digest = (text: string) =>
@@ -338,9 +339,14 @@ Deno.test("historyCheck() tells what it cannot read", async () => {
     assertEquals(check(folder), [
       `Cannot read task "${task?.id}": its body is not JSON text`,
     ]);
-    tamper(folder, "UPDATE migrations SET version = 99 WHERE version = 8");
+    const newest = MIGRATIONS.length;
+    tamper(
+      folder,
+      `UPDATE migrations SET version = 99 WHERE version = ${newest}`,
+    );
     assertEquals(check(folder), [
-      "Cannot check histories: it is of version 99, this program knows up to 8",
+      "Cannot check histories: it is of version 99, this program knows up to " +
+      newest,
     ]);
   });
 });
