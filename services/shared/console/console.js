@@ -1,10 +1,11 @@
 // Makes the pages of a console pleasant; each page reads and each form posts
 // without it.
 
-// A page is fetched a second after a change; while changes go on, each wait is
-// twice as long as the one before, so that many open pages stay a small part
-// of what the service does. By chance a wait is shorter or longer, so that
-// pages that hear of one change do not all come at once.
+// A page is fetched a second or two after a change, since services may show
+// what is up to a second old. While changes go on, each wait is twice as long
+// as the one before, so that many open pages stay a small part of what the
+// service does. By chance a wait is up to twice as long again, so that pages
+// that hear of one change do not all come at once.
 const LIVE_MS = 1_000;
 const MOST_MS = 30_000;
 // Without events, as no event tells that there is nothing to fetch.
@@ -152,9 +153,9 @@ function isInUse(region) {
     !selection.isCollapsed && region.contains(selection.anchorNode);
 }
 
-/** About so many milliseconds, so that pages do not all come at once. */
+/** So many milliseconds or more, so that pages do not all come at once. */
 function spread(ms) {
-  return ms * (.5 + Math.random());
+  return ms * (1 + Math.random());
 }
 
 function goLive() {
@@ -162,7 +163,7 @@ function goLive() {
   let source;
   let timer;
   let dueMs = Infinity;
-  let waitMs = LIVE_MS;
+  let waitMs = LIVE_MS / 2;
   let changedMs = -Infinity;
   let isChanged = false;
   // The earliest fetch that was asked for is made, and the later ones with it.
@@ -174,22 +175,25 @@ function goLive() {
     timer = setTimeout(async () => {
       timer = undefined;
       isChanged = false;
+      const isFresh = performance.now() - changedMs >= LIVE_MS;
       // The next try comes soon enough.
       await refresh().catch(() => {});
+      if (!isFresh) soonAgain();
       if (source?.readyState !== EventSource.OPEN) soon(POLL_MS);
     }, ms);
   };
   const { events } = document.documentElement.dataset;
+  const soonAgain = () => {
+    if (isChanged) return;
+    isChanged = true;
+    waitMs = Math.min(2 * waitMs, MOST_MS);
+    soon(spread(waitMs));
+  };
   const onChange = () => {
     const nowMs = performance.now();
-    waitMs = nowMs - changedMs > MOST_MS
-      ? LIVE_MS
-      : isChanged
-      ? waitMs
-      : Math.min(2 * waitMs, MOST_MS);
+    if (nowMs - changedMs > MOST_MS) waitMs = LIVE_MS / 2;
     changedMs = nowMs;
-    if (!isChanged) soon(spread(waitMs));
-    isChanged = true;
+    soonAgain();
   };
   // A hidden page holds no connection: browsers have six for a host.
   const listen = () => {
