@@ -332,6 +332,7 @@ async function isLive(browser: Browser, bench: Bench): Promise<void> {
     async () => await browser.evaluate("document.title") === "open",
     { what: "the page listens", intervalMs: 100 },
   );
+  bench.client.closeIdle();
   await bench.client.expect(201, ["POST", "/api/v1/tasks", {
     worker: "mailer",
     date: "2098-01-01T00:00:00Z",
@@ -344,6 +345,7 @@ async function isLive(browser: Browser, bench: Bench): Promise<void> {
   await browser.press("j");
   const focus = () => browser.evaluate("document.activeElement.textContent");
   const focused = await focus();
+  bench.client.closeIdle();
   await bench.client.expect(201, ["POST", "/api/v1/tasks", {
     worker: "mailer",
     date: "2098-01-01T00:00:00Z",

@@ -144,6 +144,14 @@ export class TasksClient {
   }
 
   /**
+   * Closes the connections that no call uses, which the service ends after a
+   * while by itself. Later calls make others.
+   */
+  closeIdle(): void {
+    for (const connection of this.#idle.splice(0)) connection.close();
+  }
+
+  /**
    * Sends a request that must be answered with `status`; returns the body.
    *
    * @throws {Error} When the response has another status.
