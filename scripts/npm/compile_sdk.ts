@@ -43,6 +43,8 @@ const TARGET = {
   rewriteRelativeImportExtensions: true,
   // Bundlers compile each file alone, so every file must allow that.
   isolatedModules: true,
+  // The compiler does not know Deno's own form of JSX; the SDK has none.
+  jsx: "react-jsx",
   noEmitOnError: true,
   skipLibCheck: true,
   newLine: "lf",

@@ -89,7 +89,7 @@ async function compile(entry: string): Promise<CompileOutcome> {
       root: `${folder}/`,
       entries: [entry],
       packages: `${folder}/packages`,
-      compilerOptions: { strict: true },
+      compilerOptions: { strict: true, jsx: "precompile" },
     });
   } finally {
     await Deno.remove(folder, { recursive: true });
