@@ -31,9 +31,11 @@ import { healthWrite, readHealth, type WebhookName } from "./webhook_state.ts";
 export const MAX_FAILING_MS: number = 5 * 86_400_000;
 /**
  * For how long a webhook has to have failed before its next success has the
- * others tried at once, so that one that fails now and then is not overrun.
+ * others tried at once, so that one that fails now and then is not overrun. It
+ * is less than the first retry's wait, so no delivery that has failed twice in
+ * an outage waits for minutes after it.
  */
-const LONG_FAILING_MS = 10_000;
+const LONG_FAILING_MS = 2_000;
 /** The most characters of an answer that are kept. */
 const MAX_ANSWER_CHARS = 4_096;
 /** How often a record is written that others write, too. */
