@@ -1958,8 +1958,8 @@ export interface Overview {
 }
 
 /**
- * What tasks did over time: of each count a list with a number for each span,
- * the earliest first.
+ * Counts of tasks over time: each is a list with a number for each span, the
+ * earliest first.
  */
 export interface Activity {
   /** When the first span begins. */

@@ -49,7 +49,7 @@ export interface EventsOptions extends CallOptions {
 /** Something that happened in a tenant, as the service tells it. */
 export interface TenantEvent {
   /**
-   * What happened, such as `task.completed`. `reset`: events before this one are
+   * The type of the event, such as `task.completed`. `reset`: events before this one are
    * missing, since the last one that was read is older than what is kept.
    */
   readonly type: string;

@@ -1,5 +1,5 @@
 /**
- * What lists of tasks, histories and activity contain.
+ * Filters and limits of lists of tasks, histories and activity.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * What the console and the debug pages tell of the rules: what each did lately,
+ * Reports of the rules for the console and the debug pages: what each did lately,
  * the keys over their limits, and what happened.
  *
  * @module
@@ -59,7 +59,7 @@ export interface ActivityReport {
   /** What the rules of each branch with hits did together. */
   readonly branches: ReadonlyMap<RuleBranch, RecentFigures>;
   /**
-   * What belongs to no rule in force: limits of requests, rules that are gone,
+   * Counts that belong to no rule in force: limits of requests, removed rules,
    * and values without room for statistics of their own.
    */
   readonly others: RecentFigures;

@@ -84,7 +84,7 @@ Deno.test("ActivityReports counts what belongs to no rule in force with the othe
   assertEquals([report.rules.size, report.others.hour.hits], [0, 3]);
 });
 
-Deno.test("ActivityReports has nothing before the first rules, and no keys when nobody looks for them", async () => {
+Deno.test("ActivityReports has nothing before the first rules, and no keys when keys are not looked for", async () => {
   const { reports } = new ActivityBench(undefined, { topKeys: false });
   assertEquals(await reports.report(), undefined);
   assertEquals(await reports.keys(), undefined);

@@ -1,5 +1,5 @@
 /**
- * What each rule did in the last minute and hour. The statistics of rules only
+ * Counts of each rule in the last minute and hour. The statistics of rules only
  * grow, so they are sampled: a decision does nothing for it.
  *
  * @module

@@ -270,7 +270,7 @@ function statsPage(
   };
 }
 
-/** How profiles are taken, and what opens them. */
+/** The page that explains how to take a profile and which programs open it. */
 export const PROFILES = `CPU, ten seconds:
   go tool pprof http://127.0.0.1:6070/debug/pprof/profile?seconds=10
   curl -o ratelimit.pb.gz http://127.0.0.1:6070/debug/pprof/profile?seconds=10

@@ -112,7 +112,7 @@ Deno.test("debugRoutes() shows statistics as text and as JSON, filtered when ask
   );
 });
 
-Deno.test("debugRoutes() leads a browser to the console, and shows it text when there is none", async () => {
+Deno.test("debugRoutes() redirects a browser to the console, and answers with text when the console is off", async () => {
   const page: Route = {
     method: "GET",
     path: "/console/statistics",

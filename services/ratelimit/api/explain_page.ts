@@ -158,7 +158,7 @@ export async function explainPage(
   }
 }
 
-/** Returns the explainer that `?rules=` names, or why there is none. */
+/** Returns the explainer of the rules in `?rules=`, or the reason of a refusal. */
 export function pickExplainer(
   rules: string,
   { live, candidate }: Explainers,

@@ -95,8 +95,8 @@ interface OwnerIndexOptions extends Pick<OwnerLoadParts, "vault" | "pageRows"> {
     ) => void)
     | undefined;
   /**
-   * Deals out turns of the thread; the loads of an owner get as many as any
-   * other caller.
+   * Schedules work on the thread fairly: loads of an owner get the same share as
+   * any other caller.
    */
   readonly turns?: Pick<FairTurns, "begin"> | undefined;
   /** The time. */

@@ -20,8 +20,8 @@ import type { RenewalReport } from "./renewal_report.ts";
 /** What a round needs of the relayer. */
 export interface RenewalRoundParts extends OwnerRenewalParts {
   /**
-   * Deals out turns of the thread; each owner's renewal gets as many as any
-   * other caller.
+   * Schedules work on the thread fairly: each owner's renewal gets the same share
+   * as any other caller.
    */
   readonly turns?: Pick<FairTurns, "begin"> | undefined;
 }

@@ -82,7 +82,7 @@ export class AlertWatch extends Maintainer {
     }
   }
 
-  /** Judges a tenant's alerts; returns whether it has any. */
+  /** Judges a tenant's alerts. Returns true when the tenant has alerts. */
   async #judgeAll(tenantId: string): Promise<boolean> {
     const { repositories } = this.#options.parts;
     const alerts = await repositories.alerts.all(tenantId);

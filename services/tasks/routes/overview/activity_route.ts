@@ -93,8 +93,9 @@ export const ACTIVITY: Schema<unknown> = named(
     ...COUNTS,
   }),
   {
-    description: "What tasks did over time: of each count a list with a " +
-      "number for each span, the earliest first",
+    description:
+      "Counts of tasks over time: each is a list with a number for " +
+      "each span, the earliest first",
     examples: [ACTIVITY_EXAMPLE],
   },
 );
