@@ -11,7 +11,10 @@ import { createHash } from "node:crypto";
 import { quote } from "../../../shared/quote.ts";
 import { describeError } from "../../../shared/settled.ts";
 import { NEVER_PAUSING } from "../../../shared/slices.ts";
-import { finishInSlices, type WorkOptions } from "../../concurrency/bounded_work.ts";
+import {
+  finishInSlices,
+  type WorkOptions,
+} from "../../concurrency/bounded_work.ts";
 import type { Embedder, EmbedOutcome } from "../embedder.ts";
 import { hashingSteps } from "../hashed_embedder.ts";
 import { ModelFileError, parseObject, readFlag } from "./model_json.ts";
@@ -75,14 +78,18 @@ export class FileEmbedder implements Embedder {
       hash.update(bytes);
       return new Tokenizer(bytes);
     });
-    const vectors = await readFile(folder, "model.safetensors", async (file) => {
-      const read = await TokenVectors.read(file, await readTensors(file));
-      if (read.tokens === tokenizer.tokens) return read;
-      throw new ModelFileError(
-        `it has vectors of ${read.tokens} tokens, and tokenizer.json has ` +
-          `${tokenizer.tokens} tokens`,
-      );
-    });
+    const vectors = await readFile(
+      folder,
+      "model.safetensors",
+      async (file) => {
+        const read = await TokenVectors.read(file, await readTensors(file));
+        if (read.tokens === tokenizer.tokens) return read;
+        throw new ModelFileError(
+          `it has vectors of ${read.tokens} tokens, and tokenizer.json has ` +
+            `${tokenizer.tokens} tokens`,
+        );
+      },
+    );
     for (const part of vectors.parts) hash.update(part);
     const model = `static-${VERSION}-${
       hash.digest("hex").slice(0, HASH_CHARS)

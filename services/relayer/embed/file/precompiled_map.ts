@@ -19,8 +19,7 @@ const MAX_GROUP_BYTES = 5;
  * Characters with their marks. Longer groups that Unicode knows, such as flags
  * and syllables of Hangul, have more bytes than are looked up as a whole.
  */
-const GROUP =
-  /\r\n|\p{Cc}|[^\p{Cc}][\p{M}\u200c\u200d\u0e33\u0eb3]*/gu;
+const GROUP = /\r\n|\p{Cc}|[^\p{Cc}][\p{M}\u200c\u200d\u0e33\u0eb3]*/gu;
 const ASCII = 128;
 const LEAF = 1 << 8;
 const ENCODER = new TextEncoder();

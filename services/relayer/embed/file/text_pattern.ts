@@ -13,9 +13,11 @@ import { type JsonObject, ModelFileError, toText } from "./model_json.ts";
 /** The longest text of a pattern. */
 export const MAX_PATTERN_CHARS = 256;
 
-const CLASS = String.raw`\\[sSdDwW]|\\[pP]\{\w{1,32}\}|\[(?:[^\[\]\\&~-]|\\.)+\]`;
+const CLASS = String
+  .raw`\\[sSdDwW]|\\[pP]\{\w{1,32}\}|\[(?:[^\[\]\\&~-]|\\.)+\]`;
 const SIMPLE = new RegExp(
-  String.raw`^(?:${CLASS}|[^\\^$.*+?()[\]{}|]|\\[^\w])(?:\+|\{\d{1,2},\d{0,2}\})?$`,
+  String
+    .raw`^(?:${CLASS}|[^\\^$.*+?()[\]{}|]|\\[^\w])(?:\+|\{\d{1,2},\d{0,2}\})?$`,
   "u",
 );
 

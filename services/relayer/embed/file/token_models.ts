@@ -121,7 +121,8 @@ function readUnigram(model: JsonObject): TokenModel {
     ? undefined
     : toCount(unk, "unk_id", entries.length - 1);
   const trie = new TokenTrie(entries);
-  const unknownScore = scores.reduce((one, other) => Math.min(one, other), Infinity) -
+  const unknownScore =
+    scores.reduce((one, other) => Math.min(one, other), Infinity) -
     UNKNOWN_PENALTY;
   return {
     vocabulary,

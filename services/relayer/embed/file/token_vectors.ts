@@ -218,9 +218,7 @@ async function readList(
   if (toNumbers === undefined || shape[0] !== count) {
     throw new ModelFileError(
       `"${name}" has numbers of ${type} in the shape ${shape.join(" × ")}, ` +
-        `not a ${
-          name === "mapping" ? "whole number" : "float"
-        } for each token`,
+        `not a ${name === "mapping" ? "whole number" : "float"} for each token`,
     );
   }
   if (count > MAX_BYTES / 8) throw new ModelFileError(`"${name}" is too large`);

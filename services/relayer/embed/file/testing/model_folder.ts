@@ -73,7 +73,9 @@ export function withHead(
   const text = new TextEncoder().encode(head);
   const length = new BigUint64Array([BigInt(text.length)]);
   const parts = [length, text, ...data]
-    .map((part) => new Uint8Array(part.buffer, part.byteOffset, part.byteLength));
+    .map((part) =>
+      new Uint8Array(part.buffer, part.byteOffset, part.byteLength)
+    );
   const bytes = new Uint8Array(
     parts.reduce((sum, part) => sum + part.length, 0),
   );
