@@ -32,7 +32,7 @@ export function parseObject(bytes: Uint8Array): JsonObject {
   return toObject(value, "the whole");
 }
 
-/** The value as an object; `what` names it where it is none. */
+/** The value as an object; `what` names it in the error. */
 export function toObject(value: unknown, what: string): JsonObject {
   if (typeof value === "object" && value !== null && !Array.isArray(value)) {
     return value as JsonObject;
@@ -40,7 +40,7 @@ export function toObject(value: unknown, what: string): JsonObject {
   throw new ModelFileError(`${what} is not an object`);
 }
 
-/** The value as a list; `what` names it where it is none. */
+/** The value as a list; `what` names it in the error. */
 export function toList(value: unknown, what: string): readonly unknown[] {
   if (Array.isArray(value)) return value;
   throw new ModelFileError(`${what} is not a list`);

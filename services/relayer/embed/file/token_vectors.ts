@@ -196,7 +196,7 @@ function packRow(
     const size = Math.abs(number);
     if (size > largest) largest = size;
   }
-  // The difference of a number to itself is 0, unless it is none or infinite.
+  // The difference of a number to itself is 0, unless it is infinite or NaN.
   const scale = largest / MAX_BYTE;
   if (sum !== 0 || !Number.isFinite(Math.fround(scale))) {
     throw new ModelFileError("a vector holds what is no finite number");
