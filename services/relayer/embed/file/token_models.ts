@@ -69,7 +69,7 @@ function readWordPiece(model: JsonObject): TokenModel {
   );
   const vocabulary = checkedVocabulary(entries);
   const unknown = vocabulary.get(toText(model.unk_token, "unk_token"));
-  const trie = new TokenTrie(entries);
+  const trie = new TokenTrie(vocabulary);
   const inner = trie.walk(prefix);
   return {
     vocabulary,
@@ -120,7 +120,7 @@ function readUnigram(model: JsonObject): TokenModel {
   const unknown = unk === undefined || unk === null
     ? undefined
     : toCount(unk, "unk_id", entries.length - 1);
-  const trie = new TokenTrie(entries);
+  const trie = new TokenTrie(vocabulary);
   const unknownScore =
     scores.reduce((one, other) => Math.min(one, other), Infinity) -
     UNKNOWN_PENALTY;

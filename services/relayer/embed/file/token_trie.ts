@@ -26,17 +26,10 @@ export class TokenTrie {
   /** The root's children by their unit, since each search begins there. */
   readonly #fromRoot = new Int32Array(UNITS).fill(NO_NODE);
 
-  /**
-   * A tree of texts and their ids. Of equal texts the last one counts; an empty
-   * one is never found.
-   */
-  constructor(entries: readonly (readonly [text: string, id: number])[]) {
-    const sorted = entries.map((_, at) => at).sort((one, other) => {
-      const [left, right] = [entries[one]![0], entries[other]![0]];
-      return left < right ? -1 : left > right ? 1 : one - other;
-    });
-    const textAt = (at: number): string => entries[sorted[at]!]![0];
-    const count = countNodes(sorted.length, textAt);
+  /** A tree of texts with their ids; an empty text is never found. */
+  constructor(ids: ReadonlyMap<string, number>) {
+    const texts = [...ids.keys()].sort();
+    const count = countNodes(texts);
     this.#units = new Uint16Array(count);
     this.#first = new Uint32Array(count + 1);
     this.#tokens = new Int32Array(count).fill(NO_TOKEN);
@@ -44,20 +37,21 @@ export class TokenTrie {
     const from = new Uint32Array(count);
     const to = new Uint32Array(count);
     const depths = new Uint32Array(count);
-    to[ROOT] = sorted.length;
+    to[ROOT] = texts.length;
     let made = 1;
     for (let node = 0; node < count; node++) {
       this.#first[node] = made;
       const depth = depths[node]!;
       const end = to[node]!;
       let at = from[node]!;
-      for (; at < end && textAt(at).length === depth; at++) {
-        if (node !== ROOT) this.#tokens[node] = entries[sorted[at]!]![1];
+      if (at < end && texts[at]!.length === depth) {
+        if (node !== ROOT) this.#tokens[node] = ids.get(texts[at]!)!;
+        at++;
       }
       while (at < end) {
-        const unit = textAt(at).charCodeAt(depth);
+        const unit = texts[at]!.charCodeAt(depth);
         const begin = at++;
-        while (at < end && textAt(at).charCodeAt(depth) === unit) at++;
+        while (at < end && texts[at]!.charCodeAt(depth) === unit) at++;
         this.#units[made] = unit;
         from[made] = begin;
         to[made] = at;
@@ -100,11 +94,10 @@ export class TokenTrie {
 }
 
 /** How many beginnings the sorted texts have, the empty one included. */
-function countNodes(texts: number, textAt: (at: number) => string): number {
+function countNodes(texts: readonly string[]): number {
   let count = 1;
   let before = "";
-  for (let at = 0; at < texts; at++) {
-    const text = textAt(at);
+  for (const text of texts) {
     let shared = 0;
     while (
       shared < before.length &&

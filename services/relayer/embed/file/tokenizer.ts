@@ -127,7 +127,7 @@ class AddedTokens {
   constructor(tokens: readonly AddedToken[]) {
     this.#tokens = tokens;
     this.#trie = tokens.length === 0 ? undefined : new TokenTrie(
-      tokens.map(({ content }, at) => [content, at] as const),
+      new Map(tokens.map(({ content }, at) => [content, at])),
     );
   }
 
