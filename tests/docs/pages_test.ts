@@ -13,6 +13,7 @@ const NOT_RUN: Readonly<Record<string, number>> = {
   "deploy/kubernetes/tercet/README.md": 2,
   "docs/how-to/build_an_executable.md": 2,
   "docs/how-to/deploy_on_a_vm.md": 2,
+  "docs/how-to/embeddings_from_a_file.md": 1,
   "docs/how-to/enqueue_in_your_transaction.md": 4,
   "docs/how-to/move_memories_to_postgresql.md": 5,
   "docs/how-to/move_to_postgresql.md": 4,

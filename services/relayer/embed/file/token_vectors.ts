@@ -5,8 +5,8 @@
  * A byte takes a quarter of the memory of a float: 7.6 MB in place of 30 MB for
  * a vocabulary of 30,000 with 256 numbers each, 128 MB in place of 512 MB for
  * 500,000. It costs little exactness: the error of a number is at most 1/254 of
- * its row's largest, so the mean of some tokens keeps its direction but for a
- * cosine of about .0001. Files with bytes are kept as they are.
+ * its row's largest, which turns a vector by less than .0001 in cosine. Files
+ * with bytes are kept as they are.
  *
  * @module
  */
