@@ -17,6 +17,7 @@ const NOT_RUN: Readonly<Record<string, number>> = {
   "docs/how-to/enqueue_in_your_transaction.md": 4,
   "docs/how-to/move_memories_to_postgresql.md": 5,
   "docs/how-to/move_to_postgresql.md": 4,
+  "docs/how-to/python.md": 2,
   "docs/how-to/run_in_containers.md": 6,
   "docs/how-to/upgrade.md": 1,
   "docs/reference/alerts.md": 1,
