@@ -13,11 +13,20 @@ import { type JsonObject, ModelFileError, toText } from "./model_json.ts";
 /** The longest text of a pattern. */
 export const MAX_PATTERN_CHARS = 256;
 
+/**
+ * Kinds of characters, by their letter. The library that reads such files
+ * takes them by Unicode, and JavaScript takes them by ASCII.
+ */
+const KINDS: Readonly<Record<string, string>> = {
+  ...{ s: "\\p{White_Space}", S: "\\P{White_Space}" },
+  ...{ d: "\\p{Nd}", D: "\\P{Nd}" },
+  w: "\\p{L}\\p{M}\\p{Nd}\\p{Pc}",
+};
+const KIND = /\\([sSdDw])/g;
 const CLASS = String
-  .raw`\\[sSdDwW]|\\[pP]\{\w{1,32}\}|\[(?:[^\[\]\\&~-]|\\.)+\]`;
+  .raw`\\[sSdDw]|\\[pP]\{\w{1,32}\}|\[\^?(?:[^\[\]\\&~^-]|\\.)+\]`;
 const SIMPLE = new RegExp(
-  String
-    .raw`^(?:${CLASS}|[^\\^$.*+?()[\]{}|]|\\[^\w])(?:\+|\{\d{1,2},\d{0,2}\})?$`,
+  String.raw`^(${CLASS}|[^\\^$.*+?()[\]{}|]|\\[^\w])(\+|\{\d{1,2},\d{0,2}\})?$`,
   "u",
 );
 
@@ -37,9 +46,8 @@ export function readPattern(pattern: JsonObject): RegExp {
     throw new ModelFileError("a pattern is empty or too long");
   }
   const source = toText(regex, "a pattern");
-  const expression = source.length <= MAX_PATTERN_CHARS && SIMPLE.test(source)
-    ? compiled(source)
-    : undefined;
+  const parts = source.length <= MAX_PATTERN_CHARS ? SIMPLE.exec(source) : null;
+  const expression = parts === null ? undefined : compiled(parts);
   if (expression !== undefined) return expression;
   throw new ModelFileError(
     `the regular expression ${quote(source, { maxChars: 80 })} is not one ` +
@@ -47,9 +55,15 @@ export function readPattern(pattern: JsonObject): RegExp {
   );
 }
 
-function compiled(source: string): RegExp | undefined {
+function compiled(
+  [, kind = "", often = ""]: RegExpExecArray,
+): RegExp | undefined {
+  const inner = kind.replace(KIND, (_, letter: string) => KINDS[letter] ?? "");
   try {
-    return new RegExp(source, "gu");
+    return new RegExp(
+      (kind.startsWith("[") ? inner : `[${inner}]`) + often,
+      "gu",
+    );
   } catch {
     return undefined;
   }
