@@ -15,7 +15,11 @@ import {
   finishInSlices,
   type WorkOptions,
 } from "../../concurrency/bounded_work.ts";
-import type { Embedder, EmbedOutcome } from "../embedder.ts";
+import {
+  type Embedder,
+  EMBEDDING_ENDED,
+  type EmbedOutcome,
+} from "../embedder.ts";
 import { hashingSteps } from "../hashed_embedder.ts";
 import { ModelFileError, parseObject, readFlag } from "./model_json.ts";
 import { type ByteFile, readTensors } from "./safetensors.ts";
@@ -107,13 +111,7 @@ export class FileEmbedder implements Embedder {
   ): Promise<EmbedOutcome> {
     const vectors: Float32Array[] = [];
     for (const text of texts) {
-      if (signal?.aborted === true) {
-        return {
-          kind: "unavailable",
-          reason: "Cannot embed texts: the call was aborted",
-          isPassing: true,
-        };
-      }
+      if (signal?.aborted === true) return EMBEDDING_ENDED;
       // A text without a known token still gets a direction that equal texts
       // share.
       vectors.push(

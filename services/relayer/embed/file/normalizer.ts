@@ -10,22 +10,18 @@ import {
   type JsonObject,
   ModelFileError,
   readFlag,
-  toList,
   toObject,
   toText,
-  typeOf,
-  unknownType,
 } from "./model_json.ts";
 import { PrecompiledMap } from "./precompiled_map.ts";
 import { MAX_PATTERN_CHARS, readPattern } from "./text_pattern.ts";
+import { type PartKind, readPart } from "./tokenizer_part.ts";
 
 /** Changes a text. */
 export type Normalizer = (text: string) => string;
 
 /** The longest text after a step; what a step adds beyond that is cut. */
 const MAX_TEXT_CHARS = 65_536;
-const MAX_PARTS = 256;
-const MAX_DEPTH = 8;
 
 /** Texts that no step of BERT but lower case changes. */
 const PLAIN = /^[ -~]*$/;
@@ -37,30 +33,36 @@ const IDEOGRAPH =
 const MARK = /\p{Mn}/gu;
 const BLANKS_BEFORE = /^\p{White_Space}+/u;
 
-const KNOWN: Readonly<
-  Record<string, (part: JsonObject, depth: number) => Normalizer>
-> = {
-  Sequence: (part, depth) => readSequence(part, depth),
-  BertNormalizer: readBert,
-  NFC: () => (text) => text.normalize("NFC"),
-  NFD: () => (text) => text.normalize("NFD"),
-  NFKC: () => (text) => text.normalize("NFKC"),
-  NFKD: () => (text) => text.normalize("NFKD"),
-  Lowercase: () => toLower,
-  StripAccents: () => withoutMarks,
-  Strip: readStrip,
-  Prepend: (part) => {
-    const prefix = shortText(part.prepend, "a prepended text");
-    return (text) => text === "" ? "" : prefix + text;
-  },
-  Replace: (part) => {
-    const pattern = readPattern(toObject(part.pattern, "a pattern"));
-    const content = shortText(part.content, "a replacement");
-    return (text) => text.replace(pattern, () => content);
-  },
-  Precompiled: (part) => {
-    const map = new PrecompiledMap(part.precompiled_charsmap);
-    return (text) => map.apply(text);
+const KIND: PartKind<Normalizer> = {
+  what: "normalizer",
+  list: "normalizers",
+  join: (parts) => (text) =>
+    parts.reduce(
+      (done, normalize) => normalize(done).slice(0, MAX_TEXT_CHARS),
+      text,
+    ),
+  readers: {
+    BertNormalizer: readBert,
+    NFC: () => (text) => text.normalize("NFC"),
+    NFD: () => (text) => text.normalize("NFD"),
+    NFKC: () => (text) => text.normalize("NFKC"),
+    NFKD: () => (text) => text.normalize("NFKD"),
+    Lowercase: () => toLower,
+    StripAccents: () => withoutMarks,
+    Strip: readStrip,
+    Prepend: (part) => {
+      const prefix = shortText(part.prepend, "a prepended text");
+      return (text) => text === "" ? "" : prefix + text;
+    },
+    Replace: (part) => {
+      const pattern = readPattern(toObject(part.pattern, "a pattern"));
+      const content = shortText(part.content, "a replacement");
+      return (text) => text.replace(pattern, () => content);
+    },
+    Precompiled: (part) => {
+      const map = new PrecompiledMap(part.precompiled_charsmap);
+      return (text) => map.apply(text);
+    },
   },
 };
 
@@ -71,34 +73,9 @@ const KNOWN: Readonly<
  */
 export function readNormalizer(value: unknown): Normalizer {
   if (value === null || value === undefined) return (text) => text;
-  const normalize = readPart(toObject(value, "the normalizer"), 0);
+  const normalize = readPart(value, KIND);
   // Sorting the marks of a character takes the square of their number.
   return (text) => normalize(PLAIN.test(text) ? text : withBoundedMarks(text));
-}
-
-function readPart(part: JsonObject, depth: number): Normalizer {
-  const read = Object.hasOwn(KNOWN, typeOf(part))
-    ? KNOWN[typeOf(part)]
-    : undefined;
-  if (read === undefined) {
-    throw unknownType("normalizer", part, Object.keys(KNOWN));
-  }
-  if (depth > MAX_DEPTH) {
-    throw new ModelFileError("the normalizer is nested too deeply");
-  }
-  const apply = read(part, depth);
-  return (text) => apply(text).slice(0, MAX_TEXT_CHARS);
-}
-
-function readSequence(part: JsonObject, depth: number): Normalizer {
-  const parts = toList(part.normalizers, "the normalizers");
-  if (parts.length > MAX_PARTS) {
-    throw new ModelFileError("the normalizer has too many parts");
-  }
-  const all = parts.map((one) =>
-    readPart(toObject(one, "a normalizer"), depth + 1)
-  );
-  return (text) => all.reduce((done, normalize) => normalize(done), text);
 }
 
 function readBert(part: JsonObject): Normalizer {

@@ -11,13 +11,11 @@ import {
   type JsonObject,
   ModelFileError,
   readFlag,
-  toList,
   toObject,
   toText,
-  typeOf,
-  unknownType,
 } from "./model_json.ts";
 import { readPattern } from "./text_pattern.ts";
+import { type PartKind, readPart } from "./tokenizer_part.ts";
 
 /**
  * Cuts a text into words. `isFirst` tells whether the text's beginning is that
@@ -38,8 +36,6 @@ const BEHAVIORS = [
 ] as const;
 type Behavior = typeof BEHAVIORS[number];
 
-const MAX_PARTS = 64;
-const MAX_DEPTH = 8;
 const PUNCTUATION = String.raw`!-\/:-@\[-\x60{-~\p{P}`;
 const LETTERS = String.raw`\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\p{Join_Control}`;
 const BERT_WORD = new RegExp(
@@ -52,32 +48,39 @@ const WORD = new RegExp(
 );
 const UNBLANK = /[^\p{White_Space}]+/gu;
 
-const KNOWN: Readonly<
-  Record<string, (part: JsonObject, depth: number) => PreTokenizer>
-> = {
-  Sequence: (part, depth) => readSequence(part, depth),
-  BertPreTokenizer: () => finding(BERT_WORD),
-  Whitespace: () => finding(WORD),
-  WhitespaceSplit: () => finding(UNBLANK),
-  Metaspace: readMetaspace,
-  Punctuation: (part) =>
-    cutting(
-      new RegExp(`[${PUNCTUATION}]`, "gu"),
-      readBehavior(part.behavior ?? "Isolated"),
+const KIND: PartKind<PreTokenizer> = {
+  what: "pre-tokenizer",
+  list: "pretokenizers",
+  join: (parts) => (text, isFirst) =>
+    parts.reduce<readonly string[]>(
+      (words, cut) =>
+        words.flatMap((word, at) => cut(word, isFirst && at === 0)),
+      [text],
     ),
-  Digits: (part) =>
-    cutting(
-      /\p{N}/gu,
-      readFlag(part, "individual_digits", false) ? "Isolated" : "Contiguous",
-    ),
-  Split: (part) => {
-    const pattern = readPattern(toObject(part.pattern, "a pattern"));
-    const behavior = readBehavior(part.behavior);
-    if (!readFlag(part, "invert", false)) return cutting(pattern, behavior);
-    if (behavior === "Removed") return finding(pattern);
-    throw new ModelFileError(
-      'a pre-tokenizer "Split" is inverted and does not remove what is between',
-    );
+  readers: {
+    BertPreTokenizer: () => finding(BERT_WORD),
+    Whitespace: () => finding(WORD),
+    WhitespaceSplit: () => finding(UNBLANK),
+    Metaspace: readMetaspace,
+    Punctuation: (part) =>
+      cutting(
+        new RegExp(`[${PUNCTUATION}]`, "gu"),
+        readBehavior(part.behavior ?? "Isolated"),
+      ),
+    Digits: (part) =>
+      cutting(
+        /\p{N}/gu,
+        readFlag(part, "individual_digits", false) ? "Isolated" : "Contiguous",
+      ),
+    Split: (part) => {
+      const pattern = readPattern(toObject(part.pattern, "a pattern"));
+      const behavior = readBehavior(part.behavior);
+      if (!readFlag(part, "invert", false)) return cutting(pattern, behavior);
+      if (behavior === "Removed") return finding(pattern);
+      throw new ModelFileError(
+        'a pre-tokenizer "Split" is inverted and does not remove what is between',
+      );
+    },
   },
 };
 
@@ -88,36 +91,7 @@ const KNOWN: Readonly<
  */
 export function readPreTokenizer(value: unknown): PreTokenizer {
   if (value === null || value === undefined) return (text) => [text];
-  return readPart(toObject(value, "the pre-tokenizer"), 0);
-}
-
-function readPart(part: JsonObject, depth: number): PreTokenizer {
-  const read = Object.hasOwn(KNOWN, typeOf(part))
-    ? KNOWN[typeOf(part)]
-    : undefined;
-  if (read === undefined) {
-    throw unknownType("pre-tokenizer", part, Object.keys(KNOWN));
-  }
-  if (depth > MAX_DEPTH) {
-    throw new ModelFileError("the pre-tokenizer is nested too deeply");
-  }
-  return read(part, depth);
-}
-
-function readSequence(part: JsonObject, depth: number): PreTokenizer {
-  const list = toList(part.pretokenizers, "the pre-tokenizers");
-  if (list.length > MAX_PARTS) {
-    throw new ModelFileError("the pre-tokenizer has too many parts");
-  }
-  const parts = list.map((one) =>
-    readPart(toObject(one, "a pre-tokenizer"), depth + 1)
-  );
-  return (text, isFirst) =>
-    parts.reduce<readonly string[]>(
-      (words, cut) =>
-        words.flatMap((word, at) => cut(word, isFirst && at === 0)),
-      [text],
-    );
+  return readPart(value, KIND);
 }
 
 function readMetaspace(part: JsonObject): PreTokenizer {

@@ -285,7 +285,7 @@ Deno.test("Tokenizer says what is wrong when a file is of another form", () => {
     [{ model: { ...unigram, vocab: [["a".repeat(1_025), 0]] } }, "1024"],
     [{ normalizer: { type: "ByteLevel" } }, 'is of the type "ByteLevel"'],
     [{ normalizer: { type: "toString" } }, 'is of the type "toString"'],
-    [{ normalizer: nested(9) }, "nested too deeply"],
+    [{ normalizer: nested(10) }, "nested too deeply"],
     [{
       normalizer: {
         type: "Replace",
