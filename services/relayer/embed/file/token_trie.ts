@@ -10,11 +10,11 @@
  */
 
 /** The node of a text that no token begins with. */
-export const NO_NODE = -1;
+export const NO_NODE: number = -1;
 /** The node of the empty text. */
-export const ROOT = 0;
+export const ROOT: number = 0;
 /** Where no token ends. */
-export const NO_TOKEN = -1;
+export const NO_TOKEN: number = -1;
 
 const UNITS = 65_536;
 
