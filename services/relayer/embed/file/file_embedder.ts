@@ -31,7 +31,10 @@ import { Tokenizer } from "./tokenizer.ts";
  * vectors of the same files, so that those of an earlier one are made again.
  */
 const VERSION = 1;
-/** As many tokens count as in model2vec. */
+/**
+ * As many tokens count as in model2vec, of as many characters as that many
+ * tokens usually have.
+ */
 const MAX_TOKENS = 512;
 const MAX_TOKENIZER_BYTES = 67_108_864;
 const MAX_CONFIG_BYTES = 1_048_576;
@@ -127,10 +130,11 @@ export class FileEmbedder implements Embedder {
   /** The direction of the tokens' mean; undefined where it has none. */
   #mean(text: string): Float32Array | undefined {
     const { width } = this;
-    const { unknown } = this.#tokenizer;
+    const { unknown, medianChars } = this.#tokenizer;
     const sums = new Float64Array(width);
+    const head = text.slice(0, MAX_TOKENS * medianChars);
     let left = MAX_TOKENS;
-    for (const token of this.#tokenizer.split(text, MAX_TOKENS)) {
+    for (const token of this.#tokenizer.split(head, MAX_TOKENS)) {
       if (token === unknown) continue;
       if (left-- === 0) break;
       this.#vectors.addTo(sums, token);

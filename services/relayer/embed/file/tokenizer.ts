@@ -50,6 +50,8 @@ export class Tokenizer {
   readonly tokens: number;
   /** The id of what has no token. */
   readonly unknown: number | undefined;
+  /** How many UTF-16 units the tokens have in the middle. */
+  readonly medianChars: number;
   readonly #model: TokenModel;
   readonly #normalize: Normalizer;
   readonly #cut: PreTokenizer;
@@ -80,6 +82,7 @@ export class Tokenizer {
     );
     const { vocabulary } = this.#model;
     this.tokens = countIds(vocabulary, added);
+    this.medianChars = medianLength(vocabulary);
     this.unknown = this.#model.unknown;
   }
 
@@ -212,4 +215,14 @@ function countIds(
   }
   if (ids.size > 0) return ids.size;
   throw new ModelFileError("the vocabulary is empty");
+}
+
+/** The length in the middle of all; of two, their mean without its fraction. */
+function medianLength(vocabulary: ReadonlyMap<string, number>): number {
+  const lengths = Uint16Array.from(vocabulary.keys(), ({ length }) => length)
+    .sort();
+  const { length } = lengths;
+  const middle = (lengths[(length - 1) >> 1] ?? 0) +
+    (lengths[length >> 1] ?? 0);
+  return Math.floor(middle / 2);
 }

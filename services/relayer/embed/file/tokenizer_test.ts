@@ -242,6 +242,38 @@ Deno.test("split() takes the longest tokens when a plain search does", () => {
   }
 });
 
+Deno.test("split() takes an unknown character only where no token fits when tokens have high scores", () => {
+  const tokenizer = tokenizerOf({
+    model: unigramTokenizer([["<unk>", 0], ["ab", -1], ["b", 2]]).model,
+  });
+  assertEquals(tokenizer.split("ab"), [1]);
+  assertEquals(tokenizer.split("xxb"), [0, 2]);
+});
+
+Deno.test("split() takes a word as unknown when it has more than 100 characters", () => {
+  const tokenizer = tokenizerOf(
+    bertTokenizer({ "[UNK]": 0, a: 1, "##a": 2, "𝒂": 3, "##𝒂": 4 }),
+  );
+  assertEquals(tokenizer.split("a".repeat(100)).length, 100);
+  assertEquals(tokenizer.split("a".repeat(101)), [0]);
+  assertEquals(tokenizer.split("𝒂".repeat(100)).length, 100);
+});
+
+Deno.test("split() lowers a sigma in the same way wherever it stands", () => {
+  const tokenizer = tokenizerOf(bertTokenizer({ "[UNK]": 0, "οδοσ": 1 }));
+  assertEquals(tokenizer.split("ΟΔΟΣ"), [1]);
+});
+
+Deno.test("split() marks the beginning alone when the scheme is first", () => {
+  const added = { id: 1, content: "[X]", normalized: false };
+  const tokenizer = tokenizerOf({
+    ...unigramTokenizer([["<unk>", 0], ["[X]", -9], ["▁a", -1], ["a", -1]]),
+    added_tokens: [added],
+    pre_tokenizer: { ...METASPACE, prepend_scheme: "first", split: true },
+  });
+  assertEquals(tokenizer.split("a[X]a a"), [2, 1, 3, 2]);
+});
+
 Deno.test("split() stops once there are enough known tokens", () => {
   const tokenizer = tokenizerOf(bertTokenizer({ "[UNK]": 0, a: 1 }));
   const ids = tokenizer.split("a ? ".repeat(100), 5);
