@@ -80,7 +80,7 @@ interface RecallServiceOptions extends HitReaderOptions {
    * Milliseconds after which a recall answers by the memories that were read so
    * far, where those of the owner are still being read.
    *
-   * @default {1_500}
+   * @default {1_000}
    */
   readonly partialAfterMs?: number | undefined;
 }
@@ -248,7 +248,7 @@ export class RecallService {
 /** Recalls of one owner that get and open blobs at the same time. */
 const PARALLEL_RECALLS_PER_OWNER = 4;
 /** With the time for blobs, a recall is then answered within two seconds. */
-const PARTIAL_AFTER_MS = 1_500;
+const PARTIAL_AFTER_MS = 1_000;
 
 interface Found {
   readonly kind: "found";
