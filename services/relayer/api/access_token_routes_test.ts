@@ -384,6 +384,7 @@ function setUp(values: Partial<RelayerParts> = {}): Setting {
           ...memory,
           memoryId: `sealed-${id}`,
           agentId: KEY.publicKey,
+          importance: undefined,
           sealedIndex: Uint8Array.of(1),
         });
       }
