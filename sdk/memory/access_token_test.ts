@@ -4,7 +4,10 @@ import { isSignedBy } from "./cryptography.ts";
 import { delegateKeyToPublicKey } from "./private_key.ts";
 
 const KEY = "07".repeat(32);
-const CLOCK = { nowMs: () => 1_800_000_000_999, setTimer: () => ({ cancel() {} }) };
+const CLOCK = {
+  nowMs: () => 1_800_000_000_999,
+  setTimer: () => ({ cancel() {} }),
+};
 const BASE = { key: KEY, accountId: "0xa11ce", clock: CLOCK } as const;
 
 Deno.test("createAccessToken() signs what the token permits", async () => {
@@ -25,7 +28,7 @@ Deno.test("createAccessToken() signs what the token permits", async () => {
   assertEquals(
     await isSignedBy({
       publicKey: Uint8Array.from(await delegateKeyToPublicKey(KEY)),
-      message: new TextEncoder().encode(`${header}.${payload}`),
+      bytes: new TextEncoder().encode(`${header}.${payload}`),
       signature: Uint8Array.fromBase64(signature, { alphabet: "base64url" }),
     }),
     true,
@@ -56,7 +59,7 @@ Deno.test("createAccessToken() lets another one sign, which keeps its key", asyn
 
 Deno.test("createAccessToken() refuses options that no relayer would take", async () => {
   const cases = [
-    [{ accountId: "acc" }, "accountId"],
+    [{ accountId: "my account" }, "accountId"],
     [{ access: "admin" }, "access"],
     [{ expiresInMs: 0 }, "expiresInMs"],
     [{ expiresInMs: 401 * 86_400_000 }, "expiresInMs"],
@@ -72,7 +75,8 @@ Deno.test("createAccessToken() refuses options that no relayer would take", asyn
   for (const [members, told] of cases) {
     const options = { ...BASE, access: "read", ...members };
     await assertRejects(
-      () => createAccessToken(options as Parameters<typeof createAccessToken>[0]),
+      () =>
+        createAccessToken(options as Parameters<typeof createAccessToken>[0]),
       TypeError,
       told,
     );
