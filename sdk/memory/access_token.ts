@@ -11,12 +11,11 @@
 import { isObject } from "./answer_reader.ts";
 import { optionalNumber, requireText } from "./arguments.ts";
 import { type ClientClock, machineClock } from "./client_clock.ts";
-import type { DelegateSigner } from "./config.ts";
 import { randomUuid } from "./cryptography.ts";
 import { decodeBase64, decodeUtf8, encodeBase64 } from "./encodings.ts";
 import { parsePrivateKey } from "./private_key.ts";
 import { quote } from "./server_text.ts";
-import { RequestSigner } from "./signer.ts";
+import { type DelegateSigner, RequestSigner } from "./signer.ts";
 
 /** What a token says. */
 export interface AccessTokenClaims {
@@ -188,7 +187,7 @@ export function readAccessToken(token: string): AccessTokenClaims {
     };
   }
   throw new TypeError(
-    "Cannot read the access token: it is none of a version that is known here",
+    "Cannot read the access token: it is of no version that is known here",
   );
 }
 

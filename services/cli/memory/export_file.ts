@@ -1,6 +1,6 @@
 /**
  * The file of an export: lines of JSON, of which those with a cursor end a
- * page. What a stop has left behind the last cursor is written again.
+ * page. After a stop, an export writes everything behind the last cursor again.
  *
  * @module
  */
@@ -26,7 +26,7 @@ export class ExportFile {
   }
 
   /**
-   * Opens or makes the file, and cuts off what stands behind its last cursor.
+   * Opens or makes the file, and cuts off all that is behind its last cursor.
    *
    * @throws {Error} when it cannot be opened, or has lines and no cursor: then
    * it is no export, and stays as it is
