@@ -324,9 +324,12 @@ function createResponse(
     readonly headers: Readonly<Record<string, string>>;
   },
 ): Response {
-  const body = json === undefined ? null : JSON.stringify(json);
+  if (json === undefined) return new Response(null, { status, headers });
   const type = { "content-type": "application/json" };
-  return new Response(body, { status, headers: { ...type, ...headers } });
+  return new Response(JSON.stringify(json), {
+    status,
+    headers: { ...type, ...headers },
+  });
 }
 
 function splitSentences(text: string): readonly string[] {

@@ -153,7 +153,10 @@ function namespacesOf(route: MockRoute, body: unknown): readonly string[] {
 function refuse(code: string, state: string) {
   const error = `Cannot accept the access token: ${state}`;
   return {
-    refusal: createAnswer(401, { error, code }, { "x-auth-error": code }),
+    refusal: createAnswer(401, { error, code }, {
+      "x-auth-error": code,
+      "www-authenticate": 'Bearer realm="relayer", error="invalid_token"',
+    }),
   };
 }
 
