@@ -236,12 +236,9 @@ function readToken(
   { accessToken, key, accountId }: MemConfig | MemTokenConfig,
 ): TokenCredential | undefined {
   if (accessToken === undefined || accessToken === null) return undefined;
-  if (key !== undefined) {
-    throw configFault("it has key and accessToken; give one of them");
-  }
-  if (accountId !== undefined) {
+  if (key !== undefined || accountId !== undefined) {
     throw configFault(
-      "it has accountId and accessToken; the token names its account",
+      "accessToken takes the place of key and accountId; leave them out",
     );
   }
   const text = readText(accessToken, "accessToken").trim();
