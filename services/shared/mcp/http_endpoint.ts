@@ -140,7 +140,7 @@ export class McpEndpoint<Context> {
   #streams = 0;
   #isEnded = false;
 
-  /** Serves nobody yet. */
+  /** An endpoint without sessions. */
   constructor(options: McpEndpointOptions<Context>) {
     this.#options = options;
     this.#sessions = new McpSessions(options);

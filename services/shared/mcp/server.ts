@@ -30,7 +30,7 @@ import { META, readMeta, settleVersion, VERSIONS } from "./versions.ts";
 export interface McpCaller<Context> {
   /** Makes what tools work with; it is called when one needs it. */
   readonly context: () => Context;
-  /** Aborts when nobody waits for the answer any more. */
+  /** Aborts when the answer is no longer waited for. */
   readonly signal: AbortSignal;
   /** Sends a notification before the answer. */
   readonly notify: (notification: SentNotification) => void;
