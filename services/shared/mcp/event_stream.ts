@@ -133,7 +133,9 @@ export class EventStream {
    * reader gets nothing more.
    */
   read(after = 0): ByteStream {
-    this.#reader?.end();
+    const earlier = this.#reader;
+    this.#reader = undefined;
+    earlier?.end();
     const reader = new ByteQueue({ onEnd: () => this.#leave(reader) });
     for (const { number, bytes } of this.#kept) {
       if (number > after) reader.put(bytes);

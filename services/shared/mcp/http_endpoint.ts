@@ -151,7 +151,15 @@ export class McpEndpoint<Context> {
     return this.#sessions.size;
   }
 
-  /** Ends all sessions, streams and requests; later requests get 503. */
+  /**
+   * Answers what is under way and ends the sessions; later requests get 503.
+   */
+  drain(): void {
+    this.#isEnded = true;
+    this.#sessions.drain();
+  }
+
+  /** Ends all sessions, streams and requests at once. */
   end(): void {
     this.#isEnded = true;
     this.#sessions.endAll();

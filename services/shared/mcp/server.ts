@@ -116,11 +116,6 @@ export class McpServer<Context> {
     };
   }
 
-  /** Whether there is a method with this name. */
-  hasMethod(method: string): boolean {
-    return this.#methods.has(method);
-  }
-
   /** Answers a request. It never rejects. */
   async answer(
     request: RpcRequest,
@@ -265,11 +260,14 @@ function openCall<Context>(
     readonly signal: AbortSignal;
   },
 ): McpCall<Context> {
-  const { progressToken } = readMeta(params);
+  const meta = readMeta(params);
+  const { progressToken } = meta;
   const isAsked = typeof progressToken === "string" ||
     typeof progressToken === "number";
+  const isMuted = caller.isStateless && meta[META.logLevel] === undefined;
   const notify = (method: string, params: RpcParams): void => {
     if (signal.aborted) return;
+    if (isMuted && method === "notifications/message") return;
     caller.notify({ jsonrpc: "2.0", method, params });
   };
   return {
