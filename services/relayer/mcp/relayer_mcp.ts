@@ -10,7 +10,7 @@ import type { Clock } from "../../shared/clock.ts";
 import type { HttpHandler, HttpResponse } from "../../shared/http/exchange.ts";
 import { toClientGroup } from "../../shared/http/client_address.ts";
 import type { Network } from "../../shared/ip_network.ts";
-import type { Logger } from "../../shared/logger.ts";
+import { type Logger, RateLimitedLog } from "../../shared/logger.ts";
 import { McpEndpoint, type McpEntry } from "../../shared/mcp/http_endpoint.ts";
 import { refusalResponse } from "../../shared/mcp/http_messages.ts";
 import { RPC_ERRORS } from "../../shared/mcp/messages.ts";
@@ -63,11 +63,12 @@ const SELF = { address: "127.0.0.1", port: 0 };
 /** Opens the endpoint. */
 export function openRelayerMcp(options: RelayerMcpOptions): RelayerMcp {
   const { handler, version, clock, logger, corsOrigins, newId } = options;
+  const keyLog = new RateLimitedLog(logger, clock);
   const clients = new ClientPool({
     fetch: innerFetch({ handler, from: () => SELF }),
     onOpen: ({ isPrivateKey, config }) => {
       if (!isPrivateKey) return;
-      logger.warn(
+      keyLog.warn(
         "An agent sent a private key as its bearer: give agents access " +
           "tokens, or let them sign on their own machine",
         { account: config.accountId },
