@@ -24,7 +24,7 @@ import { memoryCatalog } from "./memory_catalog.ts";
 import type { MemoryContext } from "./memory_context.ts";
 
 /** Options of {@linkcode openRelayerMcp}. */
-export interface RelayerMcpOptions {
+interface RelayerMcpOptions {
   /** Answers the API, which the tools call. */
   readonly handler: HttpHandler;
   /** The relayer's version. */
