@@ -151,6 +151,7 @@ export async function forget(
   const { json } = await parts.exchange.send({
     method: "POST",
     path: "/api/forget",
+    isRepeatable: true,
     body: { namespace: requireName(namespace, "namespace") },
     timeoutMs: parts.requestTimeoutMs,
   });
@@ -170,6 +171,7 @@ export async function stats(
   const { json } = await parts.exchange.send({
     method: "POST",
     path: "/api/stats",
+    isRepeatable: true,
     body: { namespace: requireName(namespace, "namespace") },
     timeoutMs: parts.requestTimeoutMs,
   });

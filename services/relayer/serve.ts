@@ -58,9 +58,23 @@ interface PartsOptions extends Omit<ServiceTools, "openTracing"> {
   readonly random: () => number;
   /** Makes spans; undefined where tracing is off. */
   readonly tracing: Tracing | undefined;
-  /** Loads what answers JSON-RPC over the embedded ledger. */
-  readonly loadRpc: () => Promise<OpenRpc>;
+  /**
+   * Loads what answers JSON-RPC over the embedded ledger.
+   *
+   * @default nothing answers it
+   */
+  readonly loadRpc?: (() => Promise<OpenRpc>) | undefined;
+  /**
+   * Serves the API elsewhere than at the ports of the settings, of which none
+   * is opened then.
+   *
+   * @default the ports
+   */
+  readonly openFront?: ((handler: HttpHandler) => Promise<Front>) | undefined;
 }
+
+/** What hands requests to the API's handler, such as a server at a port. */
+export type Front = Pick<Http1Server, "drain" | "stop">;
 
 const SWEEP_EVERY_MS = 60_000;
 const FLUSH_EVERY_MS = 5_000;
@@ -87,7 +101,7 @@ export function addParts(
   const { clock, logger, lifecycle, tracing } = options;
   const turns = new FairTurns();
   let running: Running | undefined;
-  let server: Http1Server | undefined;
+  let front: Front | undefined;
   let isStopping = false;
   let rounds: readonly Periodic[] = [];
   let preloading: Promise<void> | undefined;
@@ -191,8 +205,9 @@ export function addParts(
         await Promise.all(rounds.map((round) => round.stop()));
       },
     })
-    .add(metrics.watch)
-    .add(metricsPart({
+    .add(metrics.watch);
+  if (options.openFront === undefined) {
+    lifecycle.add(metricsPart({
       service: "relayer",
       host: settings.metricsHost,
       port: settings.metricsPort,
@@ -209,11 +224,13 @@ export function addParts(
         : undefined,
       logger,
       clock,
-    }))
+    }));
+  }
+  lifecycle
     .add({
       name: "listener",
       async start() {
-        server = await listen(settings, {
+        front = await serveApi(settings, {
           ...options,
           ...parts(),
           models,
@@ -230,7 +247,7 @@ export function addParts(
         turns.release();
         running?.work.waiters.stop();
         running?.access.refusalDelay.releaseAll();
-        await server?.stop(graceMs);
+        await front?.stop(graceMs);
       },
     })
     // Loaded after the port is open: a recall waits only for the memories of
@@ -267,7 +284,7 @@ export function addParts(
     })
     .onStopping(() => {
       isStopping = true;
-      server?.drain();
+      front?.drain();
     });
 }
 
@@ -381,8 +398,8 @@ function withConsole(
       : handler(request);
 }
 
-/** Opens the port and serves the API on it. */
-async function listen(
+/** Makes the API's handler, and opens what serves it. */
+async function serveApi(
   settings: RelayerSettings,
   options:
     & Running
@@ -396,8 +413,11 @@ async function listen(
       readonly settled: Promise<void>;
       readonly turns: FairTurns;
     }
-    & Pick<PartsOptions, "version" | "clock" | "logger" | "tracing">,
-): Promise<Http1Server> {
+    & Pick<
+      PartsOptions,
+      "version" | "clock" | "logger" | "tracing" | "openFront"
+    >,
+): Promise<Front> {
   const { data, access, work, models, clock, logger } = options;
   let url = settings.publicUrl;
   const parts: RelayerParts = {
@@ -436,6 +456,8 @@ async function listen(
     corsOrigins: settings.corsOrigins,
     trustedProxies: parseTrustedProxies(settings.trustedProxies, []),
   };
+  const { openFront } = options;
+  if (openFront !== undefined) return await openFront(createHandler(parts));
   const server = new Http1Server({
     ...publicServerOptions(settings),
     handler: withConsole(createHandler(parts), {
