@@ -20,7 +20,7 @@ type Place =
  * own.
  *
  * @throws {Error} When no answer comes; `code` is `ECONNREFUSED` or `ENOENT`
- * when nobody listens there.
+ * when no server listens there.
  * @throws {unknown} The signal's reason, when it aborts.
  */
 export async function nodeFetch(

@@ -5,7 +5,8 @@
  * @module
  */
 
-import { writeDurableFile } from "../../shared/data_file.ts";
+import { dirname } from "node:path";
+import { syncFolder, writeDurableFile } from "../../shared/data_file.ts";
 import { quote } from "../../shared/quote.ts";
 import { describeError } from "../../shared/settled.ts";
 
@@ -48,17 +49,30 @@ export async function readCredentials(path: string): Promise<Credentials> {
   return { key, accountId, ...(isUrl ? { relayerUrl } : {}) };
 }
 
-/** Writes a file of credentials that only its owner may read, durably. */
-export async function writeCredentials(
+/**
+ * Makes a file of credentials that only its owner may read, durably. A reader
+ * sees no file, or all of it.
+ *
+ * @returns Whether it was made; false when there is one already.
+ */
+export async function makeCredentials(
   path: string,
   { key, accountId }: Credentials,
-): Promise<void> {
+): Promise<boolean> {
   const json = { version: 1, accountId, delegatePrivateKey: key };
-  // A reader sees no file, or all of it.
-  const half = `${path}.new`;
   const bytes = new TextEncoder().encode(`${JSON.stringify(json, null, 2)}\n`);
-  await writeDurableFile(half, bytes);
-  await Deno.rename(half, path);
+  const whole = `${path}.${crypto.randomUUID()}`;
+  await writeDurableFile(whole, bytes);
+  try {
+    await Deno.link(whole, path);
+    await syncFolder(dirname(path));
+    return true;
+  } catch (error) {
+    if (error instanceof Deno.errors.AlreadyExists) return false;
+    throw error;
+  } finally {
+    await Deno.remove(whole);
+  }
 }
 
 /**

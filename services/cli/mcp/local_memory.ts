@@ -6,33 +6,17 @@
  * @module
  */
 
-import type { Clock } from "../../shared/clock.ts";
-import type { Logger } from "../../shared/logger.ts";
-import type { ReadVariable } from "../../shared/settings.ts";
 import { quote } from "../../shared/quote.ts";
 import type { FolderLock } from "../../shared/sqlite/folder_lock.ts";
 import {
   LostRelayerError,
   type MemFetch,
 } from "../../../sdk/memory/round_trip.ts";
-import {
-  type Credentials,
-  readCredentials,
-  writeCredentials,
-} from "./credentials.ts";
+import { delegateKeyToPublicKey } from "../../../sdk/memory/private_key.ts";
+import type { Credentials } from "./credentials.ts";
+import { localCredentials } from "./local_credentials.ts";
 import { findMemorySocket } from "./memory_socket.ts";
-
-/** How a local memory is opened. */
-export interface LocalMemoryOptions {
-  /** Its folder; created with the first use. */
-  readonly folder: string;
-  /** Reads the environment, for settings of models. */
-  readonly readVariable: ReadVariable;
-  /** The time. */
-  readonly clock: Clock;
-  /** Logs what goes wrong. */
-  readonly logger: Logger;
-}
+import type { OwnRelayerOptions } from "./own_relayer.ts";
 
 /** What this process is among those that use the folder. */
 type Role =
@@ -51,24 +35,32 @@ const LOOK_AGAIN_MS = 25;
 
 /** A memory in a folder; nothing is opened before it is needed. */
 export class LocalMemory {
-  readonly #options: LocalMemoryOptions;
+  readonly #options: OwnRelayerOptions;
   #role: Promise<Role> | undefined;
   #isClosed = false;
 
   /** Touches nothing yet. */
-  constructor(options: LocalMemoryOptions) {
+  constructor(options: OwnRelayerOptions) {
     this.#options = options;
   }
 
   /**
-   * Opens the memory, or finds the process that has it open, and returns the
-   * account and key for it, which are made with the first use.
+   * Returns the account and key for it, which are made with the first use; opens
+   * nothing.
+   *
+   * @throws {Error} when they cannot be read or made
+   */
+  credentials(): Promise<Credentials> {
+    return localCredentials(this.#options.folder);
+  }
+
+  /**
+   * Opens the memory, or finds the process that has it open.
    *
    * @throws {Error} when neither is possible
    */
-  async open(): Promise<Credentials> {
+  async open(): Promise<void> {
     await this.#join();
-    return await readCredentials(credentialsPath(this.#options.folder));
   }
 
   /**
@@ -87,7 +79,7 @@ export class LocalMemory {
       } catch (error) {
         init.signal?.throwIfAborted();
         if (this.#role === joined) this.#role = undefined;
-        // Nobody has seen the request, so that its signature is still good.
+        // No relayer has seen the request, so that its signature is still good.
         if (isUnreached(error)) continue;
         throw new LostRelayerError(
           "Cannot read the answer: the process that had the memory has ended",
@@ -140,12 +132,9 @@ export class LocalMemory {
   async #own(lock: FolderLock): Promise<Role> {
     try {
       const { openOwnRelayer } = await import("./own_relayer.ts");
-      const path = credentialsPath(this.#options.folder);
-      const relayer = await openOwnRelayer({
-        ...this.#options,
-        saveCredentials: (made) => writeCredentials(path, made),
-        hasCredentials: () => exists(path),
-      });
+      const { key } = await this.credentials();
+      const publicKey = await delegateKeyToPublicKey(key);
+      const relayer = await openOwnRelayer(this.#options, publicKey.toHex());
       return {
         kind: "owner",
         fetch: relayer.fetch,
@@ -158,21 +147,6 @@ export class LocalMemory {
       lock.release();
       throw error;
     }
-  }
-}
-
-/** The file with the account and key of a folder. */
-function credentialsPath(folder: string): string {
-  return `${folder}/client.json`;
-}
-
-async function exists(path: string): Promise<boolean> {
-  try {
-    await Deno.lstat(path);
-    return true;
-  } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return false;
-    throw error;
   }
 }
 
@@ -198,7 +172,7 @@ async function isServed(path: string): Promise<boolean> {
   }
 }
 
-/** Whether nobody listened, so that nothing was sent. */
+/** Whether no process listened, so that nothing was sent. */
 function isUnreached(error: unknown): boolean {
   return error instanceof Error && "code" in error &&
     (error.code === "ECONNREFUSED" || error.code === "ENOENT");

@@ -59,8 +59,8 @@ export async function serveMemorySocket(
   handler: HttpHandler,
   { folder, runtimeFolder, clock, logger }: MemorySocketOptions,
 ): Promise<MemorySocket> {
-  // A folder of its own, so that nobody can connect before the socket has its
-  // mode, whatever the mode of the data folder is.
+  // A folder of its own, so that no other user can connect before the socket
+  // has its mode, whatever the mode of the data folder is.
   await Deno.mkdir(dirname(linkPath(folder)), {
     recursive: true,
     mode: 0o700,
@@ -114,8 +114,7 @@ async function makePlace(
 ): Promise<string> {
   const path = linkPath(folder);
   if (new TextEncoder().encode(path).length <= MAX_PATH_BYTES) return path;
-  // A new folder has a name that nobody knows before, and only its owner may
-  // look into it.
+  // Only its owner may look into a new folder, and its name cannot be guessed.
   const place = await Deno.makeTempDir({
     ...(runtimeFolder === undefined ? {} : { dir: runtimeFolder }),
     prefix: PREFIX,

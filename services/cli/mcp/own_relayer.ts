@@ -5,23 +5,27 @@
  * @module
  */
 
-import { generateDelegateKey } from "../../../sdk/account.ts";
 import type { MemFetch } from "../../../sdk/memory/round_trip.ts";
 import {
   makeLocalAccount,
   openLocalRelayer,
 } from "../../relayer/local/local_relayer.ts";
+import type { Clock } from "../../shared/clock.ts";
+import type { Logger } from "../../shared/logger.ts";
+import type { ReadVariable } from "../../shared/settings.ts";
 import { handlerFetch } from "./handler_fetch.ts";
-import type { Credentials } from "./credentials.ts";
-import type { LocalMemoryOptions } from "./local_memory.ts";
 import { serveMemorySocket } from "./memory_socket.ts";
 
-/** What opening needs, beside what the memory was opened with. */
-interface OwnRelayerOptions extends LocalMemoryOptions {
-  /** Whether an account and its key were made before. */
-  readonly hasCredentials: () => Promise<boolean>;
-  /** Keeps an account and its key. */
-  readonly saveCredentials: (made: Credentials) => Promise<void>;
+/** What a local memory is opened with. */
+export interface OwnRelayerOptions {
+  /** Its folder; created with the first use. */
+  readonly folder: string;
+  /** Reads the environment, for settings of models. */
+  readonly readVariable: ReadVariable;
+  /** The time. */
+  readonly clock: Clock;
+  /** Logs what goes wrong. */
+  readonly logger: Logger;
 }
 
 /** The relayer of a memory, open. */
@@ -33,24 +37,17 @@ interface OwnRelayer {
 }
 
 /**
- * Opens the relayer of a folder, whose lock this process holds, makes the
- * account with the first use, and serves other processes.
+ * Opens the relayer of a folder, whose lock this process holds, with an account
+ * for a key, and serves other processes.
  *
+ * @param publicKey The key, 64 hexadecimal digits.
  * @throws {Error} when a part cannot be opened
  */
 export async function openOwnRelayer(
-  options: OwnRelayerOptions,
+  { folder, clock, logger, readVariable }: OwnRelayerOptions,
+  publicKey: string,
 ): Promise<OwnRelayer> {
-  const { folder, clock, logger, readVariable } = options;
-  if (!await options.hasCredentials()) {
-    const { privateKey, publicKey } = await generateDelegateKey();
-    // An account whose key is lost before it is saved stays without use.
-    const accountId = await makeLocalAccount(publicKey.toHex(), {
-      ...{ folder, clock },
-      label: "local",
-    });
-    await options.saveCredentials({ key: privateKey, accountId });
-  }
+  await makeLocalAccount(publicKey, { folder, clock, label: "local" });
   const runtimeFolder = readVariable("XDG_RUNTIME_DIR");
   const relayer = await openLocalRelayer({
     ...{ folder, clock, logger, readVariable },

@@ -40,17 +40,38 @@ export function defaultMemoryFolder(user: UserPlace): string {
 
 /** Where programs keep data of a user (on Linux by the XDG rule). */
 function dataFolder(user: UserPlace): string {
-  const named = (name: string): string | undefined =>
-    user.readVariable(name) || undefined;
-  switch (user.os) {
-    case "windows":
-      return named("LOCALAPPDATA") ?? `${homeFolder(user)}/AppData/Local`;
-    case "darwin":
-      return `${homeFolder(user)}/Library/Application Support`;
-    default: {
-      const data = named("XDG_DATA_HOME");
-      // The rule ignores relative paths.
-      return data?.startsWith("/") ? data : `${homeFolder(user)}/.local/share`;
-    }
+  return systemFolder(user, {
+    windows: ["LOCALAPPDATA", "AppData/Local"],
+    xdg: ["XDG_DATA_HOME", ".local/share"],
+  });
+}
+
+/**
+ * Where programs keep settings of a user (on Linux by the XDG rule).
+ *
+ * @throws {Error} when the environment names no home folder
+ */
+export function configFolder(user: UserPlace): string {
+  return systemFolder(user, {
+    windows: ["APPDATA", "AppData/Roaming"],
+    xdg: ["XDG_CONFIG_HOME", ".config"],
+  });
+}
+
+/** A variable, and the folder in the home folder when it is not set. */
+type Named = readonly [variable: string, folder: string];
+
+function systemFolder(
+  user: UserPlace,
+  { windows, xdg }: { readonly windows: Named; readonly xdg: Named },
+): string {
+  if (user.os === "darwin") {
+    return `${homeFolder(user)}/Library/Application Support`;
   }
+  const [variable, folder] = user.os === "windows" ? windows : xdg;
+  const named = user.readVariable(variable) ?? "";
+  // The XDG rule ignores relative paths.
+  return named.startsWith("/") || (user.os === "windows" && named !== "")
+    ? named
+    : `${homeFolder(user)}/${folder}`;
 }

@@ -50,7 +50,7 @@ export interface LocalRelayer {
 /** The settings that differ from the defaults, by the names of variables. */
 const LOCAL_VALUES: Readonly<Record<string, string>> = {
   CONSOLE: "false",
-  // The embedded ledger has one account, and nobody else reaches it.
+  // The embedded ledger has one account; clients cannot reach it.
   LEDGER_RPC_ENABLED: "false",
   RATE_LIMIT_DISABLED: "true",
   // People's own disk is the limit.
@@ -97,10 +97,9 @@ export async function openLocalRelayer(
 }
 
 /**
- * Makes an account whose first delegate is a key.
+ * Makes the account of a key, unless there is one.
  *
  * @param publicKey The key, 64 hexadecimal digits.
- * @returns The account's id, the same for the same key.
  * @throws {Error} when the ledger's file cannot be opened or written
  */
 export async function makeLocalAccount(
@@ -113,9 +112,8 @@ export async function makeLocalAccount(
     /** The name of the key. */
     readonly label: string;
   },
-): Promise<string> {
+): Promise<void> {
   await openDataFolder(folder, { service: "relayer" });
-  let accountId = "";
   const ledgerPath = `${folder}/${LEDGER_FILE}`;
   await withLedgerFile({ ledgerPath, clock }, async (change) => {
     const outcome = await change((ledger) =>
@@ -126,10 +124,8 @@ export async function makeLocalAccount(
         `Cannot make an account in "${folder}": the ledger refuses the key`,
       );
     }
-    accountId = outcome.account.accountId;
     return 0;
   });
-  return accountId;
 }
 
 const NO_FRONT: Front = { drain() {}, stop: () => Promise.resolve() };
