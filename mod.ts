@@ -42,7 +42,11 @@ export type {
   Deprecation,
   RelayerCompatibility,
 } from "./sdk/memory/compatibility.ts";
-export type { DelegateSigner, MemConfig } from "./sdk/memory/config.ts";
+export type {
+  DelegateSigner,
+  MemConfig,
+  MemTokenConfig,
+} from "./sdk/memory/config.ts";
 export type { CallOptions } from "./sdk/memory/life.ts";
 export type {
   KeyServerConfig,

@@ -34,7 +34,11 @@ import { MockRelayer } from "./mock/mock_relayer.ts";
 import { MOCK_ACCOUNT } from "./mock/mock_views.ts";
 
 export type { ClientClock, ClientTimer } from "./memory/client_clock.ts";
-export type { DelegateSigner, MemConfig } from "./memory/config.ts";
+export type {
+  DelegateSigner,
+  MemConfig,
+  MemTokenConfig,
+} from "./memory/config.ts";
 export { Mem } from "./memory/mem.ts";
 export type { Metadata } from "./memory/remember_types.ts";
 export type { MockFailure } from "./mock/mock_failures.ts";

@@ -16,6 +16,7 @@ import {
 import { tracedFetch } from "../shared/telemetry/traced_http.ts";
 import type { Tracing } from "../shared/telemetry/tracing.ts";
 import type { RelayerParts } from "./api/parts.ts";
+import { AccessTokens } from "./auth/access_tokens.ts";
 import {
   AccountResolver,
   Authenticator,
@@ -134,8 +135,11 @@ function createChat(
  * Authentication, rate limits and owner tokens: what decides whether a caller
  * is let in.
  */
-export interface RelayerAccess
-  extends Pick<RelayerParts, "authenticator" | "rateLimits" | "ownerTokens"> {
+export interface RelayerAccess extends
+  Pick<
+    RelayerParts,
+    "accessTokens" | "authenticator" | "ownerTokens" | "rateLimits"
+  > {
   /** Delays the answers of refusals for a moment. */
   readonly refusalDelay: RefusalDelay;
   /**
@@ -202,15 +206,16 @@ export async function openAccess(
   if (!store.hasOwnTime) {
     rateLimits.load(await store.rateWindows(rateLimits.firstMinute));
   }
+  const signatures = new SignatureVerifier();
+  const accounts = new AccountResolver({ ledger, clock });
+  const verifying = { clock, signatures, accounts, windowMs };
   return {
     authenticator: new Authenticator({
-      clock,
-      signatures: new SignatureVerifier(),
+      ...verifying,
       nonces,
-      accounts: new AccountResolver({ ledger, clock }),
-      windowMs,
       isLegacyAllowed: settings.legacyAuth,
     }),
+    accessTokens: new AccessTokens(verifying),
     refusalDelay: new RefusalDelay({ clock }),
     rateLimits,
     ownerTokens: serviceCredential === ""
