@@ -26,8 +26,10 @@ import { STORE_OVERRUN_MS } from "../shared/stopper.ts";
 import type { Tracing } from "../shared/telemetry/tracing.ts";
 import { askReadiness } from "./api/routes/service_routes.ts";
 import { relayerDocument } from "./api/document/relayer_document.ts";
+import { withCors } from "./api/cors.ts";
 import { allRoutes, createHandler } from "./api/handler.ts";
 import type { RelayerParts } from "./api/parts.ts";
+import { steadyMs } from "./concurrency/bounded_work.ts";
 import { WatchedEmbedder } from "./embed/watched_embedder.ts";
 import { ActivityLog, STEP_MS } from "./console/activity_log.ts";
 import type { RelayerConsole } from "./console/console.tsx";
@@ -46,6 +48,7 @@ import {
 import { SHARED_SYNC_MS } from "./auth/rate_limits.ts";
 import type { OpenRpc } from "./ledger/embedded_rpc.ts";
 import { resolveKeyServerThreshold } from "./ledger/key_server_input.ts";
+import type { RelayerMcp } from "./mcp/relayer_mcp.ts";
 import type { RelayerSettings } from "./settings.ts";
 
 /** What the parts of the relayer are made with, beside its settings. */
@@ -102,6 +105,7 @@ export function addParts(
   const turns = new FairTurns();
   let running: Running | undefined;
   let front: Front | undefined;
+  let agents: RelayerMcp | undefined;
   let isStopping = false;
   let rounds: readonly Periodic[] = [];
   let preloading: Promise<void> | undefined;
@@ -123,6 +127,7 @@ export function addParts(
         : undefined,
     isWriteReady,
     instances: () => running?.instances,
+    agentSessions: () => agents?.sessions(),
   });
   const metered = metrics.partners.meteredModels(
     openModels(settings, { clock, tracing }),
@@ -234,7 +239,8 @@ export function addParts(
           ...options,
           ...parts(),
           models,
-          metrics: metrics.http,
+          metrics,
+          onAgents: (opened) => agents = opened,
           turns,
           isWriteReady,
           isStopping: () => isStopping,
@@ -247,6 +253,7 @@ export function addParts(
         turns.release();
         running?.work.waiters.stop();
         running?.access.refusalDelay.releaseAll();
+        agents?.end();
         await front?.stop(graceMs);
       },
     })
@@ -398,6 +405,51 @@ function withConsole(
       : handler(request);
 }
 
+/**
+ * Puts the endpoint for agents in front of the API. It is loaded with the first
+ * request for it, so that a start does not wait for it.
+ */
+function withAgents(
+  handler: HttpHandler,
+  { metrics, parts, randomBytes, onOpen }: {
+    readonly metrics: RelayerMetrics;
+    readonly parts: RelayerParts;
+    readonly randomBytes: PartsOptions["randomBytes"];
+    readonly onOpen: (agents: RelayerMcp) => void;
+  },
+): HttpHandler {
+  const { clock, corsOrigins } = parts;
+  let loading: Promise<RelayerMcp> | undefined;
+  const load = async (): Promise<RelayerMcp> => {
+    const { openRelayerMcp } = await import("./mcp/relayer_mcp.ts");
+    const agents = openRelayerMcp({
+      ...parts,
+      handler,
+      newId: () => randomBytes(16).toHex(),
+      onCall: (call) => metrics.agents.count(call),
+    });
+    onOpen(agents);
+    return agents;
+  };
+  return async (request) => {
+    const { method } = request;
+    const [path = ""] = request.target.split("?", 1);
+    if (method === "OPTIONS" || !/^\/api\/mcp(?:\/|$)/.test(path)) {
+      return await handler(request);
+    }
+    const arrivedMs = steadyMs(clock);
+    const response = await (await (loading ??= load())).answer(request);
+    if (response === undefined) return await handler(request);
+    const { status } = response;
+    const tookMs = steadyMs(clock) - arrivedMs;
+    // A 405 may name any method, and each would be a series of its own.
+    if (status !== 405) {
+      metrics.http.count({ route: `${method} ${path}`, status, tookMs });
+    }
+    return withCors(response, request, corsOrigins);
+  };
+}
+
 /** Makes the API's handler, and opens what serves it. */
 async function serveApi(
   settings: RelayerSettings,
@@ -407,7 +459,8 @@ async function serveApi(
       readonly models: ReturnType<typeof openModels> & {
         readonly embedder: WatchedEmbedder;
       };
-      readonly metrics: RelayerMetrics["http"];
+      readonly metrics: RelayerMetrics;
+      readonly onAgents: (agents: RelayerMcp) => void;
       readonly isWriteReady: () => boolean;
       readonly isStopping: () => boolean;
       readonly settled: Promise<void>;
@@ -415,7 +468,7 @@ async function serveApi(
     }
     & Pick<
       PartsOptions,
-      "version" | "clock" | "logger" | "tracing" | "openFront"
+      "version" | "clock" | "logger" | "tracing" | "randomBytes" | "openFront"
     >,
 ): Promise<Front> {
   const { data, access, work, models, clock, logger } = options;
@@ -443,7 +496,7 @@ async function serveApi(
       : settings.ledgerRegistryId || undefined,
     keyServerThreshold: resolveKeyServerThreshold(settings),
     isRateLimitDisabled: settings.rateLimitDisabled,
-    metrics: options.metrics,
+    metrics: options.metrics.http,
     get isWriteReady() {
       return options.isWriteReady();
     },
@@ -456,11 +509,15 @@ async function serveApi(
     corsOrigins: settings.corsOrigins,
     trustedProxies: parseTrustedProxies(settings.trustedProxies, []),
   };
+  const api = createHandler(parts);
   const { openFront } = options;
-  if (openFront !== undefined) return await openFront(createHandler(parts));
+  if (openFront !== undefined) return await openFront(api);
+  const handler = settings.mcp
+    ? withAgents(api, { ...options, parts, onOpen: options.onAgents })
+    : api;
   const server = new Http1Server({
     ...publicServerOptions(settings),
-    handler: withConsole(createHandler(parts), {
+    handler: withConsole(handler, {
       isOn: settings.console,
       ledgerUrl: () => parts.ledgerRpcUrl,
     }),

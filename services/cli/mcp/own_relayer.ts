@@ -10,10 +10,10 @@ import {
   makeLocalAccount,
   openLocalRelayer,
 } from "../../relayer/local/local_relayer.ts";
+import { innerFetch } from "../../relayer/mcp/inner_fetch.ts";
 import type { Clock } from "../../shared/clock.ts";
 import type { Logger } from "../../shared/logger.ts";
 import type { ReadVariable } from "../../shared/settings.ts";
-import { handlerFetch } from "./handler_fetch.ts";
 import { serveMemorySocket } from "./memory_socket.ts";
 
 /** What a local memory is opened with. */
@@ -27,6 +27,9 @@ export interface OwnRelayerOptions {
   /** Logs what goes wrong. */
   readonly logger: Logger;
 }
+
+/** Requests of this process count as those of this machine. */
+const PEER = { address: "127.0.0.1", port: 0 };
 
 /** The relayer of a memory, open. */
 interface OwnRelayer {
@@ -58,7 +61,7 @@ export async function openOwnRelayer(
         serveMemorySocket(handler, { folder, runtimeFolder, clock, logger }),
   });
   return {
-    fetch: handlerFetch(relayer.handler),
+    fetch: innerFetch({ handler: relayer.handler, from: () => PEER }),
     stop: () => relayer.stop(),
   };
 }
