@@ -137,6 +137,17 @@ const TEST_PROGRAMS: readonly string[] = [
  */
 const TASK_VARIABLES: readonly string[] = ["TASKS_KEY", "TASKS_URL"];
 
+/**
+ * Variables that commands for memories read, beside their flags and the
+ * settings of models: the relayer and its secret, and the user's folders.
+ */
+const MEMORY_VARIABLES: readonly string[] = [
+  ...["TERCET_RELAYER", "TERCET_ACCOUNT", "TERCET_KEY", "TERCET_TOKEN"],
+  ...["MEMWAL_NAMESPACE", "HOME", "USERPROFILE", "APPDATA", "LOCALAPPDATA"],
+  ...["XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_RUNTIME_DIR"],
+  ...["CLAUDE_CONFIG_DIR", "CODEX_HOME"],
+];
+
 const SETS: Readonly<
   Record<PermissionSet, (options: PermissionOptions) => readonly string[]>
 > = {
@@ -182,6 +193,7 @@ const SETS: Readonly<
       [
         ...SERVICE_TABLES.flatMap((table) => settingNames(table)),
         ...TASK_VARIABLES,
+        ...MEMORY_VARIABLES,
       ],
       MOGRIFIER_PREFIXES,
     ),

@@ -54,12 +54,6 @@ export const MEMORY_FLAGS = {
   }),
 } as const;
 
-/** Variables that the commands read, beside those of models and folders. */
-export const MEMORY_VARIABLES: readonly string[] = [
-  ...["TERCET_RELAYER", "TERCET_ACCOUNT", "TERCET_KEY", "TERCET_TOKEN"],
-  ...["MEMWAL_NAMESPACE"],
-];
-
 /** The values of {@linkcode MEMORY_FLAGS}. */
 export type MemoryValues = Readonly<
   Record<keyof typeof MEMORY_FLAGS, string | undefined>

@@ -5,11 +5,6 @@
  * @module
  */
 
-import { generateDelegateKey } from "../../../sdk/account.ts";
-import {
-  deriveAccountId,
-  LOCAL_PACKAGE_ID,
-} from "../../shared/ledger/account_contract.ts";
 import {
   type Credentials,
   makeCredentials,
@@ -26,6 +21,11 @@ export async function localCredentials(folder: string): Promise<Credentials> {
   const path = `${folder}/client.json`;
   if (!await exists(path)) {
     await Deno.mkdir(folder, { recursive: true, mode: 0o700 });
+    // Loaded for the first use alone.
+    const { generateDelegateKey } = await import("../../../sdk/account.ts");
+    const { deriveAccountId, LOCAL_PACKAGE_ID } = await import(
+      "../../shared/ledger/account_contract.ts"
+    );
     const { privateKey: key, suiAddress } = await generateDelegateKey();
     const accountId = deriveAccountId(LOCAL_PACKAGE_ID, suiAddress);
     await makeCredentials(path, { key, accountId });

@@ -1,0 +1,42 @@
+/**
+ * `tercet mcp`: memories for agents over the Model Context Protocol, and the
+ * commands that set it up.
+ *
+ * @module
+ */
+
+import type { CliIo } from "../tasks/connection.ts";
+import type { Command } from "../../shared/program.ts";
+
+/** The command, with those below it. */
+export function mcpCommand(io: CliIo): Command {
+  const user = { os: Deno.build.os, readVariable: io.readVariable };
+  const installIo = () => ({
+    ...io,
+    user,
+    execPath: Deno.execPath(),
+    ask: io.ask ?? (() => Promise.resolve(undefined)),
+  });
+  return {
+    name: "mcp",
+    about: "serve memories to an agent over standard input and output; " +
+      "install, uninstall",
+    async run([word, ...rest]) {
+      switch (word) {
+        case "install": {
+          const { runInstall } = await import("./install/install.ts");
+          return await runInstall(rest, installIo());
+        }
+        case "uninstall": {
+          const { runUninstall } = await import("./install/install.ts");
+          return await runUninstall(rest, installIo());
+        }
+        default: {
+          const { runMcp } = await import("./run.ts");
+          const args = word === undefined ? [] : [word, ...rest];
+          return await runMcp(args, { ...io, user });
+        }
+      }
+    },
+  };
+}
