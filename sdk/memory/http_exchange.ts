@@ -189,7 +189,7 @@ export class HttpExchange implements Exchange {
     },
   ): Promise<RelayerAnswer> {
     for (let sends = 1;; sends++) {
-      // Signed anew each time, because a relayer accepts a signature once.
+      // Each one has a signature of its own: a relayer accepts it once.
       const headers = await this.#buildHeaders(prepared, session);
       throwIfEnded(signal);
       try {

@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { Mem } from "../../../mod.ts";
+import type { Mem } from "../../../sdk/memory/mem.ts";
 import type { Clock } from "../../shared/clock.ts";
 import type { Logger } from "../../shared/logger.ts";
 import { type Option, textOption } from "../../shared/options.ts";
@@ -214,7 +214,7 @@ export async function openMemory(
   const namespace = options.namespace ||
     readVariable("MEMWAL_NAMESPACE") || undefined;
   const common = namespace === undefined ? {} : { namespace };
-  const { Mem } = await import("../../../mod.ts");
+  const { Mem } = await import("../../../sdk/memory/mem.ts");
   if (place.kind === "local") {
     const { LocalMemory } = await import("./local_memory.ts");
     const local = new LocalMemory({ ...options, folder: place.folder });

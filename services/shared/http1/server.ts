@@ -42,8 +42,8 @@ interface PortPlace {
 /** A unix socket to listen on. */
 interface SocketPlace {
   /**
-   * Its path, at which there may be nothing yet. Whoever may write to the
-   * socket may connect, and counts as a client of this machine.
+   * Its path, at which there may be nothing yet. Programs that may write to the
+   * socket may connect, and count as clients of this machine.
    */
   readonly socketPath: string;
 }
