@@ -104,22 +104,28 @@ Deno.test("tercet mcp --local loses no memory and stores none twice when its pro
       await owner.call("memwal_recall", { query: "nothing" });
       const guests = [await start(), await start()];
       const wanted: string[] = [];
-      const halfway = Promise.withResolvers<void>();
-      const work = guests.map(async (guest, index) => {
-        for (let count = 0; count < 12; count++) {
-          const text = `The number of guest ${index} is ${count}`;
-          wanted.push(text);
-          // Two at a time, so that requests are under way at the kill.
-          await Promise.all([
-            guest.call("memwal_remember", { text }),
-            guest.call("memwal_recall", { query: text }),
-          ]);
-          if (count === 4) halfway.resolve();
-        }
-      });
-      await halfway.promise;
+      const remember = async (guest: StdioMcp): Promise<void> => {
+        const text = `The number is ${wanted.length}`;
+        wanted.push(text);
+        await guest.call("memwal_remember", { text });
+      };
+      const work = (): Promise<unknown> =>
+        Promise.all(guests.flatMap((guest) => [
+          ...Array.from({ length: 6 }, () => remember(guest)),
+          guest.call("memwal_recall", { query: "number" }),
+        ]));
+      await work();
+      // Requests are under way when the owner ends: it has taken some of them,
+      // and others wait in its socket.
+      const first = work();
+      await Promise.all(guests.map((guest) => guest.ask("ping")));
+      owner.halt();
+      const second = work();
+      for (let round = 0; round < 10; round++) {
+        await Promise.all(guests.map((guest) => guest.ask("ping")));
+      }
       await owner.kill();
-      await Promise.all(work);
+      await Promise.all([first, second]);
       await Promise.all(guests.map((guest) => guest.kill()));
       assertEquals(await textsIn(folder), wanted.sort());
     } finally {

@@ -126,6 +126,11 @@ export class StdioMcp implements AsyncDisposable {
     return (await this.#child.status).code;
   }
 
+  /** Halts the process, so that requests to it wait. */
+  halt(): void {
+    this.#child.kill("SIGSTOP");
+  }
+
   /** Kills the process, as a crash would; does nothing when it has ended. */
   async kill(): Promise<void> {
     if (!this.#hasEnded) this.#child.kill("SIGKILL");
