@@ -5,6 +5,7 @@
  * @module
  */
 
+import { resolve } from "node:path";
 import type { CliIo } from "../tasks/connection.ts";
 import type { Command } from "../../shared/program.ts";
 
@@ -14,7 +15,10 @@ export function mcpCommand(io: CliIo): Command {
   const installIo = () => ({
     ...io,
     user,
-    execPath: Deno.execPath(),
+    // A file that unpacks itself runs in the Deno that it contains.
+    execPath: resolve(
+      io.readVariable("TERCET_EXECUTABLE") || Deno.execPath(),
+    ),
     ask: io.ask ?? (() => Promise.resolve(undefined)),
   });
   return {

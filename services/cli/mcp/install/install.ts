@@ -158,7 +158,8 @@ export async function runUninstall(
 /** Flags for the same memories, which depend on no folder and no variable. */
 function entryArguments(
   place: NamedPlace,
-  { local = "", folder = local, namespace }: MemoryValues & {
+  { scope, local = "", folder = local, namespace }: MemoryValues & {
+    readonly scope: Scope;
     readonly folder: string | undefined;
   },
 ): readonly string[] {
@@ -166,11 +167,10 @@ function entryArguments(
     text === undefined ? [] : [name, text];
   const names = pair("--namespace", namespace);
   if (place.kind === "local") {
-    return [
-      "--local",
-      ...(folder === "" ? [] : [resolve(folder)]),
-      ...names,
-    ];
+    // Named also for a user's default: programs start servers without variables
+    // such as XDG_DATA_HOME, and it would be another folder then.
+    const isOpen = scope === "project" && folder === "";
+    return ["--local", ...(isOpen ? [] : [resolve(place.folder)]), ...names];
   }
   const { secret, relayer, account } = place;
   return [

@@ -63,7 +63,8 @@ Deno.test("runInstall() writes the file of each client, and runUninstall() takes
       assertEquals([code, err], [0, ""]);
       assertStringIncludes(out, path);
       const text = await Deno.readTextFile(path);
-      for (const part of ["/opt/tercet", '"mcp"', '"--local"']) {
+      const folder = `"${home}/.local/share/tercet/memory"`;
+      for (const part of ["/opt/tercet", '"mcp"', '"--local"', folder]) {
         assertStringIncludes(text, part);
       }
       const again = await play([...LOCAL, client]);
