@@ -1,6 +1,6 @@
 /**
- * Files with an account and the private key of one of its delegates, in the
- * form of the existing relayer's stdio package (`~/.memwal/credentials.json`).
+ * Reads and makes files with an account and the private key of one of its
+ * delegates.
  *
  * @module
  */
@@ -9,20 +9,11 @@ import { dirname } from "node:path";
 import { syncFolder, writeDurableFile } from "../../shared/data_file.ts";
 import { quote } from "../../shared/quote.ts";
 import { describeError } from "../../shared/settled.ts";
-
-/** An account, and a key that may use it. */
-export interface Credentials {
-  /** The delegate's private key, hexadecimal. */
-  readonly key: string;
-  /** The account's id. */
-  readonly accountId: string;
-  /**
-   * The relayer that the account is used at.
-   *
-   * @default the file names none
-   */
-  readonly relayerUrl?: string | undefined;
-}
+import {
+  type Credentials,
+  privateText,
+  readCredentialsText,
+} from "./credentials_text.ts";
 
 /**
  * Reads a file of credentials.
@@ -32,21 +23,7 @@ export interface Credentials {
  */
 export async function readCredentials(path: string): Promise<Credentials> {
   const text = await readSecretFile(path, "credentials");
-  let json: unknown;
-  try {
-    json = JSON.parse(text);
-  } catch {
-    throw unusable(path, "it is not JSON");
-  }
-  const { delegatePrivateKey: key, accountId, relayerUrl } = Object(json);
-  if (typeof key !== "string" || key === "") {
-    throw unusable(path, "it has no delegatePrivateKey");
-  }
-  if (typeof accountId !== "string" || accountId === "") {
-    throw unusable(path, "it has no accountId");
-  }
-  const isUrl = typeof relayerUrl === "string" && relayerUrl !== "";
-  return { key, accountId, ...(isUrl ? { relayerUrl } : {}) };
+  return readCredentialsText(text, path);
 }
 
 /**
@@ -95,20 +72,8 @@ export async function readSecretFile(
       `Cannot read the ${what} in ${quote(path)}: ${describeError(error)}`,
     );
   }
-  // Windows has no modes.
-  if (mode !== null && Deno.build.os !== "windows" && (mode & 0o077) !== 0) {
-    const shown = (mode & 0o777).toString(8);
-    throw new Error(
-      `Cannot use the ${what} in ${quote(path)}: others may read the file, ` +
-        `its mode is ${shown}; run chmod 600 on it`,
-    );
-  }
-  return text.trim();
-}
-
-function unusable(path: string, reason: string): Error {
-  return new Error(
-    `Cannot use the credentials in ${quote(path)}: ${reason}; make them ` +
-      "again, or name another file",
-  );
+  const isModed = mode !== null && Deno.build.os !== "windows";
+  return privateText({ text, mode: isModed ? mode ?? undefined : undefined }, {
+    ...{ path, what },
+  });
 }

@@ -5,11 +5,8 @@
  * @module
  */
 
-import {
-  type Credentials,
-  makeCredentials,
-  readCredentials,
-} from "./credentials.ts";
+import { makeCredentials, readCredentials } from "./credentials.ts";
+import type { Credentials } from "./credentials_text.ts";
 
 /**
  * Returns the account and key of a folder; makes folder and key with the first

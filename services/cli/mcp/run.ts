@@ -5,19 +5,17 @@
  * @module
  */
 
-import { memoryCatalog } from "../../relayer/mcp/memory_catalog.ts";
 import { systemClock } from "../../shared/clock.ts";
 import { readCommand, wrongArguments } from "../../shared/command_line.ts";
 import { attempt } from "../../shared/command_work.ts";
 import { processSignals, type SignalSource } from "../../shared/lifecycle.ts";
 import { createLogger, type Logger } from "../../shared/logger.ts";
-import { McpServer } from "../../shared/mcp/server.ts";
-import { serveLines } from "../../shared/mcp/stdio.ts";
 import { describeError } from "../../shared/settled.ts";
 import { stderrWriter } from "../../shared/stderr_writer.ts";
-import { VERSION } from "../../shared/version.ts";
 import type { CliIo } from "../tasks/connection.ts";
-import { findMemoryPlace, MEMORY_FLAGS, openMemory } from "./connection.ts";
+import { openMemory } from "./connection.ts";
+import { findMemoryPlace, MEMORY_FLAGS } from "./memory_place.ts";
+import { serveMemories } from "./serve_memories.ts";
 import type { UserPlace } from "./user_folders.ts";
 
 const COMMAND = {
@@ -85,19 +83,9 @@ export async function runMcp(
         })
       );
     }, WARM_UP_MS);
-    const server = new McpServer({
-      catalog: memoryCatalog({ version: VERSION, clock }),
-      clock,
-      onError: (error, method) =>
-        logger.error(`Cannot answer ${method}`, {
-          error: describeError(error),
-        }),
-    });
-    const { mem } = memory;
     try {
-      await serveLines({
-        ...{ server, clock },
-        context: () => ({ mem }),
+      await serveMemories({
+        ...{ mem: memory.mem, clock, logger },
         input: standardInput(io.signals ?? processSignals),
         write: writeStandardOutput,
       });

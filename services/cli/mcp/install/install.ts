@@ -23,7 +23,7 @@ import {
   MEMORY_FLAGS,
   type MemoryPlace,
   type MemoryValues,
-} from "../connection.ts";
+} from "../memory_place.ts";
 import type { UserPlace } from "../user_folders.ts";
 import {
   type ClientName,

@@ -1,5 +1,5 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
-import { findMemoryPlace, type MemoryValues } from "./connection.ts";
+import { findMemoryPlace, type MemoryValues } from "./memory_place.ts";
 
 const NONE: MemoryValues = {
   local: undefined,
