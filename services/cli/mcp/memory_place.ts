@@ -18,12 +18,8 @@ function bareOption(help: string): Option<string | undefined> {
   return { ...textOption({ help, valueName: "" }), bareText: "" };
 }
 
-/** Flags that name the memories. */
-export const MEMORY_FLAGS = {
-  local: bareOption(
-    "Keep memories in a folder of this machine, without a relayer. Default " +
-      "of the folder: tercet/memory in the folder for data of programs.",
-  ),
+/** Flags that name the memories of a relayer. */
+export const REMOTE_FLAGS = {
   relayer: textOption({
     help: "Address of the relayer. Default: the variable TERCET_RELAYER, or " +
       "the one that --credentials names.",
@@ -47,6 +43,15 @@ export const MEMORY_FLAGS = {
     help: "Namespace of calls that name none. Default: the variable " +
       "MEMWAL_NAMESPACE, or default.",
   }),
+} as const;
+
+/** Flags that name the memories. */
+export const MEMORY_FLAGS = {
+  local: bareOption(
+    "Keep memories in a folder of this machine, without a relayer. Default " +
+      "of the folder: tercet/memory in the folder for data of programs.",
+  ),
+  ...REMOTE_FLAGS,
 } as const;
 
 /** The values of {@linkcode MEMORY_FLAGS}. */
@@ -85,9 +90,15 @@ export type MemoryPlace =
  */
 export function findMemoryPlace(
   values: MemoryValues,
-  { folder, user }: {
-    readonly folder: string | undefined;
+  { folder, user, canBeLocal = true }: {
+    readonly folder?: string | undefined;
     readonly user: UserPlace;
+    /**
+     * Whether the program has a flag `--local`.
+     *
+     * @default {true}
+     */
+    readonly canBeLocal?: boolean;
   },
 ): MemoryPlace {
   const named = [
@@ -103,7 +114,7 @@ export function findMemoryPlace(
     return invalid(`${quote(folder)} is not expected here`);
   }
   if (values.local !== undefined) return localPlace(values, { folder, user });
-  return remotePlace(values, user);
+  return remotePlace(values, { user, canBeLocal });
 }
 
 function localPlace(
@@ -120,7 +131,13 @@ function localPlace(
   return { kind: "local", folder: path || defaultMemoryFolder(user) };
 }
 
-function remotePlace(values: MemoryValues, user: UserPlace): MemoryPlace {
+function remotePlace(
+  values: MemoryValues,
+  { user, canBeLocal }: {
+    readonly user: UserPlace;
+    readonly canBeLocal: boolean;
+  },
+): MemoryPlace {
   const read = (name: string): string | undefined =>
     user.readVariable(name) || undefined;
   const relayer = values.relayer ?? read("TERCET_RELAYER");
@@ -134,7 +151,8 @@ function remotePlace(values: MemoryValues, user: UserPlace): MemoryPlace {
   }
   if (relayer === undefined) {
     return invalid(
-      "no memories are named; use --local for memories on this machine, or " +
+      "no memories are named; use " +
+        (canBeLocal ? "--local for memories on this machine, or " : "") +
         "--relayer with --account and --key-file",
     );
   }
