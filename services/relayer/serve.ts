@@ -253,8 +253,9 @@ export function addParts(
         turns.release();
         running?.work.waiters.stop();
         running?.access.refusalDelay.releaseAll();
-        agents?.end();
+        agents?.drain();
         await front?.stop(graceMs);
+        agents?.end();
       },
     })
     // Loaded after the port is open: a recall waits only for the memories of

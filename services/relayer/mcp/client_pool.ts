@@ -14,18 +14,27 @@ import type { AgentCredential } from "./credential.ts";
 /** Most clients that are kept; one takes some kilobytes. */
 const MAX_CLIENTS = 1_024;
 
+/** Options of {@linkcode ClientPool}. */
+interface ClientPoolOptions {
+  /** Makes the requests of all clients. */
+  readonly fetch: MemFetch;
+  /** Called when a credential gets a client. */
+  readonly onOpen: (credential: AgentCredential) => void;
+}
+
 /** The clients. */
 export class ClientPool {
   readonly #clients = new BoundedMap<string, Mem>({ maxEntries: MAX_CLIENTS });
-  readonly #fetch: MemFetch;
+  readonly #options: ClientPoolOptions;
 
-  /** No clients; `fetch` makes the requests of all. */
-  constructor(fetch: MemFetch) {
-    this.#fetch = fetch;
+  /** No clients. */
+  constructor(options: ClientPoolOptions) {
+    this.#options = options;
   }
 
   /** Returns the client of a credential. */
-  of({ digest, config }: AgentCredential): Mem {
+  of(credential: AgentCredential): Mem {
+    const { digest, config } = credential;
     const name = digest.toHex();
     const known = this.#clients.get(name);
     if (known !== undefined) return known;
@@ -33,9 +42,10 @@ export class ClientPool {
       ...config,
       serverUrl: "http://relayer.internal",
       ranking: "fused",
-      fetch: this.#fetch,
+      fetch: this.#options.fetch,
     });
     this.#clients.set(name, client);
+    this.#options.onOpen(credential);
     return client;
   }
 

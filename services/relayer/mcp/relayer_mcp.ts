@@ -10,7 +10,7 @@ import type { Clock } from "../../shared/clock.ts";
 import type { HttpHandler, HttpResponse } from "../../shared/http/exchange.ts";
 import { toClientGroup } from "../../shared/http/client_address.ts";
 import type { Network } from "../../shared/ip_network.ts";
-import type { Logger } from "../../shared/logger.ts";
+import { type Logger, RateLimitedLog } from "../../shared/logger.ts";
 import { McpEndpoint, type McpEntry } from "../../shared/mcp/http_endpoint.ts";
 import { refusalResponse } from "../../shared/mcp/http_messages.ts";
 import { RPC_ERRORS } from "../../shared/mcp/messages.ts";
@@ -48,7 +48,9 @@ export interface RelayerMcp {
   readonly answer: McpEndpoint<MemoryContext>["answer"];
   /** How many sessions are open. */
   readonly sessions: () => number;
-  /** Ends all sessions, streams and calls. */
+  /** Answers the calls under way, and ends the sessions. */
+  readonly drain: () => void;
+  /** Ends all sessions, streams and calls, and overwrites the keys. */
   readonly end: () => void;
 }
 
@@ -61,7 +63,18 @@ const SELF = { address: "127.0.0.1", port: 0 };
 /** Opens the endpoint. */
 export function openRelayerMcp(options: RelayerMcpOptions): RelayerMcp {
   const { handler, version, clock, logger, corsOrigins, newId } = options;
-  const clients = new ClientPool(innerFetch({ handler, from: () => SELF }));
+  const keyLog = new RateLimitedLog(logger, clock);
+  const clients = new ClientPool({
+    fetch: innerFetch({ handler, from: () => SELF }),
+    onOpen: ({ isPrivateKey, config }) => {
+      if (!isPrivateKey) return;
+      keyLog.warn(
+        "An agent sent a private key as its bearer: give agents access " +
+          "tokens, or let them sign on their own machine",
+        { account: config.accountId },
+      );
+    },
+  });
   const server = new McpServer<MemoryContext>({
     catalog: memoryCatalog({ version, clock }),
     clock,
@@ -87,7 +100,7 @@ export function openRelayerMcp(options: RelayerMcpOptions): RelayerMcp {
         const credential = readCredential(headers);
         return Promise.resolve(
           credential.kind === "ok"
-            ? entryOf(credential, { clients, logger })
+            ? entryOf(credential, clients)
             : refused(unauthorized(credential.reason)),
         );
       },
@@ -96,6 +109,7 @@ export function openRelayerMcp(options: RelayerMcpOptions): RelayerMcp {
   return {
     answer: (request) => endpoint.answer(request),
     sessions: () => endpoint.sessions,
+    drain: () => endpoint.drain(),
     end() {
       endpoint.end();
       clients.destroy();
@@ -105,12 +119,9 @@ export function openRelayerMcp(options: RelayerMcpOptions): RelayerMcp {
 
 function entryOf(
   credential: AgentCredential,
-  { clients, logger }: {
-    readonly clients: ClientPool;
-    readonly logger: Logger;
-  },
+  clients: ClientPool,
 ): McpEntry<MemoryContext> {
-  const { digest, namespace, isPrivateKey } = credential;
+  const { digest, namespace } = credential;
   return {
     kind: "ok",
     owner: digest,
@@ -121,12 +132,6 @@ function entryOf(
       } catch (error) {
         if (!(error instanceof MemError)) throw error;
         return refusalOf(error);
-      }
-      if (isPrivateKey) {
-        logger.warn(
-          "An agent sent a private key as its bearer: give agents access " +
-            "tokens, or let them sign on their own machine",
-        );
       }
       return undefined;
     },

@@ -36,10 +36,20 @@ export class McpConversation<Context> {
   readonly #server: McpServer<Context>;
   readonly #underWay = new Map<RpcId, AbortController>();
   #version: string | undefined;
+  #onIdle: (() => void) | undefined;
 
   /** A conversation that has not begun. */
   constructor(server: McpServer<Context>) {
     this.#server = server;
+  }
+
+  /**
+   * Calls `listener` once when no request is under way, at once if none is;
+   * there is one listener.
+   */
+  onIdle(listener: () => void): void {
+    if (this.isBusy) this.#onIdle = listener;
+    else listener();
   }
 
   /** The version that `initialize` settled; undefined before. */
@@ -110,6 +120,7 @@ export class McpConversation<Context> {
       return ending.signal.aborted ? undefined : answer;
     } finally {
       if (this.#underWay.get(id) === ending) this.#underWay.delete(id);
+      if (!this.isBusy) this.#onIdle?.();
     }
   }
 

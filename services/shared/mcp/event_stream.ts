@@ -17,6 +17,8 @@ interface EventFields {
   readonly id?: string | undefined;
   /** The type. */
   readonly event?: string | undefined;
+  /** After how many milliseconds a client comes again. */
+  readonly retryMs?: number;
   /** The data, which has no line end. */
   readonly data: string;
 }
@@ -53,6 +55,8 @@ const BUSY_BYTES = 262_144;
 /** Most bytes that wait for a client, above which it is cut off. */
 const MAX_WAITING_BYTES = 8_388_608;
 
+const RETRY_MS = 1_000;
+
 const encoder = new TextEncoder();
 const COMMENT = encoder.encode(":\n\n");
 
@@ -67,7 +71,7 @@ export class EventStream {
   #timer: Timer | undefined;
   #isEnded = false;
 
-  /** A stream that nobody reads yet. */
+  /** A stream without a reader. */
   constructor(options: EventStreamOptions) {
     this.#options = options;
   }
@@ -107,9 +111,12 @@ export class EventStream {
     this.#put({ event: "message", data: JSON.stringify(notification) });
   }
 
-  /** Sends an event without content, so that the client knows an id. */
+  /**
+   * Sends an event without content, so that the client knows an id, and after
+   * how many milliseconds it should come again when it was cut off.
+   */
   prime(): void {
-    this.#put({ data: "" });
+    this.#put({ data: "", retryMs: RETRY_MS });
   }
 
   /** Ends the stream after what was sent. */
@@ -122,11 +129,13 @@ export class EventStream {
   }
 
   /**
-   * Begins to send, after the event with a number. Whoever read until now gets
-   * nothing more.
+   * Begins to send, after the event with a number. An earlier
+   * reader gets nothing more.
    */
   read(after = 0): ByteStream {
-    this.#reader?.end();
+    const earlier = this.#reader;
+    this.#reader = undefined;
+    earlier?.end();
     const reader = new ByteQueue({ onEnd: () => this.#leave(reader) });
     for (const { number, bytes } of this.#kept) {
       if (number > after) reader.put(bytes);
@@ -195,7 +204,8 @@ export function readEventId(
     : { name: match[1] ?? "", number: Number(match[2]) };
 }
 
-function formatEvent({ id, event, data }: EventFields): string {
-  return (id === undefined ? "" : `id: ${id}\n`) +
+function formatEvent({ id, event, data, retryMs }: EventFields): string {
+  return (retryMs === undefined ? "" : `retry: ${retryMs}\n`) +
+    (id === undefined ? "" : `id: ${id}\n`) +
     (event === undefined ? "" : `event: ${event}\n`) + `data: ${data}\n\n`;
 }

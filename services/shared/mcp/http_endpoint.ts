@@ -140,7 +140,7 @@ export class McpEndpoint<Context> {
   #streams = 0;
   #isEnded = false;
 
-  /** Serves nobody yet. */
+  /** An endpoint without sessions. */
   constructor(options: McpEndpointOptions<Context>) {
     this.#options = options;
     this.#sessions = new McpSessions(options);
@@ -151,7 +151,15 @@ export class McpEndpoint<Context> {
     return this.#sessions.size;
   }
 
-  /** Ends all sessions, streams and requests; later requests get 503. */
+  /**
+   * Answers what is under way and ends the sessions; later requests get 503.
+   */
+  drain(): void {
+    this.#isEnded = true;
+    this.#sessions.drain();
+  }
+
+  /** Ends all sessions, streams and requests at once. */
   end(): void {
     this.#isEnded = true;
     this.#sessions.endAll();

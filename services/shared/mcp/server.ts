@@ -30,7 +30,7 @@ import { META, readMeta, settleVersion, VERSIONS } from "./versions.ts";
 export interface McpCaller<Context> {
   /** Makes what tools work with; it is called when one needs it. */
   readonly context: () => Context;
-  /** Aborts when nobody waits for the answer any more. */
+  /** Aborts when the answer is no longer waited for. */
   readonly signal: AbortSignal;
   /** Sends a notification before the answer. */
   readonly notify: (notification: SentNotification) => void;
@@ -114,11 +114,6 @@ export class McpServer<Context> {
         instructions: this.catalog.instructions,
       },
     };
-  }
-
-  /** Whether there is a method with this name. */
-  hasMethod(method: string): boolean {
-    return this.#methods.has(method);
   }
 
   /** Answers a request. It never rejects. */
@@ -265,11 +260,14 @@ function openCall<Context>(
     readonly signal: AbortSignal;
   },
 ): McpCall<Context> {
-  const { progressToken } = readMeta(params);
+  const meta = readMeta(params);
+  const { progressToken } = meta;
   const isAsked = typeof progressToken === "string" ||
     typeof progressToken === "number";
+  const isMuted = caller.isStateless && meta[META.logLevel] === undefined;
   const notify = (method: string, params: RpcParams): void => {
     if (signal.aborted) return;
+    if (isMuted && method === "notifications/message") return;
     caller.notify({ jsonrpc: "2.0", method, params });
   };
   return {

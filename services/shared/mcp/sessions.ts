@@ -178,7 +178,17 @@ export class McpSessions<Context> {
     for (const stream of [...session.streams]) stream.end();
   }
 
-  /** Ends all sessions. */
+  /** Ends all sessions, each when its requests under way are answered. */
+  drain(): void {
+    for (const session of [...this.#held.values()]) {
+      // The answers are written before the streams end.
+      session.conversation.onIdle(() =>
+        void Promise.resolve().then(() => this.end(session))
+      );
+    }
+  }
+
+  /** Ends all sessions at once. */
   endAll(): void {
     for (const session of [...this.#held.values()]) this.end(session);
   }

@@ -26,15 +26,14 @@ export const VERSIONS: readonly string[] = [
   ...CONVERSATION_VERSIONS,
 ];
 
-/** The version that a client has which sends no header field with it. */
-export const UNTOLD_VERSION = "2025-03-26";
-
 /** Names of members of `_meta` that the protocol defines. */
 export const META = {
   /** The version of a request that stands alone. */
   version: "io.modelcontextprotocol/protocolVersion",
   /** What the client of such a request can do. */
   capabilities: "io.modelcontextprotocol/clientCapabilities",
+  /** From which level on such a request wants log messages; none without. */
+  logLevel: "io.modelcontextprotocol/logLevel",
   /** Which server answered. */
   server: "io.modelcontextprotocol/serverInfo",
 } as const;
