@@ -139,14 +139,26 @@ const TASK_VARIABLES: readonly string[] = ["TASKS_KEY", "TASKS_URL"];
 
 /**
  * Variables that commands for memories read, beside their flags and the
- * settings of models: the relayer and its secret, the user's folders, and where
- * a file that unpacks itself is.
+ * settings of models: a relayer and a credential for it.
  */
 const MEMORY_VARIABLES: readonly string[] = [
-  ...["TERCET_RELAYER", "TERCET_ACCOUNT", "TERCET_KEY", "TERCET_TOKEN"],
-  ...["MEMWAL_NAMESPACE", "HOME", "USERPROFILE", "APPDATA", "LOCALAPPDATA"],
+  "TERCET_ACCOUNT",
+  "TERCET_KEY",
+  "TERCET_NAMESPACE",
+  "TERCET_RELAYER",
+  "TERCET_TOKEN",
+];
+
+/**
+ * Variables of other programs that commands for memories read: the user's
+ * folders, a namespace of the existing relayer's package, and where a file that
+ * unpacks itself is.
+ */
+const USER_VARIABLES: readonly string[] = [
+  ...["HOME", "USERPROFILE", "APPDATA", "LOCALAPPDATA"],
   ...["XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_RUNTIME_DIR"],
-  ...["CLAUDE_CONFIG_DIR", "CODEX_HOME", "TERCET_EXECUTABLE"],
+  ...["CLAUDE_CONFIG_DIR", "CODEX_HOME", "MEMWAL_NAMESPACE"],
+  "TERCET_EXECUTABLE",
 ];
 
 const SETS: Readonly<
@@ -196,8 +208,9 @@ const SETS: Readonly<
       [
         ...SERVICE_TABLES.flatMap((table) => settingNames(table)),
         ...TASK_VARIABLES,
+        ...MEMORY_VARIABLES,
       ],
-      { prefixes: MOGRIFIER_PREFIXES, alone: MEMORY_VARIABLES },
+      { prefixes: MOGRIFIER_PREFIXES, alone: USER_VARIABLES },
     ),
     "--allow-sys",
     `--deny-sys=${SYS_BUT_INSPECTOR.join(",")}`,

@@ -56,7 +56,7 @@ export {
   readAccessToken,
 } from "./memory/access_token.ts";
 export type { ClientClock, ClientTimer } from "./memory/client_clock.ts";
-export type { DelegateSigner } from "./memory/config.ts";
+export type { DelegateSigner } from "./memory/signer.ts";
 export type {
   AccountOptions,
   AccountWallet,

@@ -30,7 +30,7 @@ export async function bundleMcp(root: string): Promise<string | undefined> {
       `import process from "node:process";
 import { runInNode } from "${root}services/cli/mcp/npm_main.ts";
 
-process.exitCode = await runInNode(process.argv.slice(2));
+process.exitCode = await runInNode(process.argv.slice(2), process.env);
 `,
     );
     const output = `${folder}/${PROGRAM}`;

@@ -8,15 +8,12 @@
  * @module
  */
 
-import { isObject } from "./answer_reader.ts";
 import { optionalNumber, requireText } from "./arguments.ts";
 import { type ClientClock, machineClock } from "./client_clock.ts";
-import type { DelegateSigner } from "./config.ts";
-import { randomUuid } from "./cryptography.ts";
-import { decodeBase64, decodeUtf8, encodeBase64 } from "./encodings.ts";
+import { type Ed25519Keys, importSeed, randomUuid } from "./cryptography.ts";
+import { decodeUtf8, encodeBase64, encodeHex } from "./encodings.ts";
 import { parsePrivateKey } from "./private_key.ts";
-import { quote } from "./server_text.ts";
-import { RequestSigner } from "./signer.ts";
+import type { DelegateSigner } from "./signer.ts";
 
 /** What a token says. */
 export interface AccessTokenClaims {
@@ -120,10 +117,14 @@ export async function createAccessToken(
   const lifeS = readLife(options.expiresInMs);
   const namespaces = readNamespaces(options.namespaces);
   const signer = typeof key === "object" && "sign" in key
-    ? RequestSigner.of(key)
-    : RequestSigner.create(parsePrivateKey(key));
+    ? {
+      publicKey: key.publicKey,
+      sign: (bytes: Uint8Array<ArrayBuffer>) => key.sign(bytes),
+      wipe: () => {},
+    }
+    : await importKey(key);
   try {
-    const publicKey = await signer.publicKeyHex();
+    const publicKey = encodeHex(signer.publicKey);
     const issuedAtS = Math.floor(clock.nowMs() / 1_000);
     const id = randomUuid();
     const claims = {
@@ -132,7 +133,7 @@ export async function createAccessToken(
       ...{ scope: access, namespaces },
     };
     const text = `${encodeText(HEADER)}.${encodeText(JSON.stringify(claims))}`;
-    const signature = await signer.signBytes(new TextEncoder().encode(text));
+    const signature = await signer.sign(new TextEncoder().encode(text));
     const token = `${text}.${encodeUrl(signature)}`;
     if (token.length > MAX_CHARS) {
       throw fault(
@@ -169,16 +170,15 @@ export async function createAccessToken(
  * @throws {TypeError} When it is no access token; the message does not show it.
  */
 export function readAccessToken(token: string): AccessTokenClaims {
-  const parts = requireText(token, "accessToken").trim().split(".");
-  const [header = "", payload = ""] = parts;
-  const isKnown = parts.length === 3 && decodeText(header) === HEADER;
-  const claims = isKnown ? parse(decodeText(payload)) : undefined;
-  const { iss, sub, jti, iat, exp, scope, namespaces } = Object(claims);
-  const isNamed = namespaces === undefined || isTexts(namespaces);
+  const [header, payload, ...rest] = requireText(token, "accessToken").trim()
+    .split(".").map(decodeText);
+  const { iss, sub, jti, iat, exp, scope, namespaces } = Object(parse(payload));
+  const names: unknown = namespaces ?? [];
+  const texts: readonly unknown[] = [iss, sub, jti, names].flat();
   if (
-    [iss, sub, jti].every((one) => typeof one === "string") &&
-    [iat, exp].every(Number.isSafeInteger) && isNamed &&
-    (scope === "read" || scope === "write")
+    Array.isArray(names) && header === HEADER && rest.length === 1 &&
+    texts.every((one) => typeof one === "string") &&
+    [iat, exp].every(Number.isSafeInteger) && /^(?:read|write)$/.test(scope)
   ) {
     return {
       ...{ id: jti, accountId: sub, publicKey: iss, access: scope },
@@ -188,8 +188,17 @@ export function readAccessToken(token: string): AccessTokenClaims {
     };
   }
   throw new TypeError(
-    "Cannot read the access token: it is none of a version that is known here",
+    "Cannot read the access token: it is of no version that is known here",
   );
+}
+
+async function importKey(key: string | Uint8Array): Promise<Ed25519Keys> {
+  const seed = parsePrivateKey(key);
+  try {
+    return await importSeed(seed);
+  } finally {
+    seed.fill(0);
+  }
 }
 
 function readLife(expiresInMs: unknown): number {
@@ -209,19 +218,14 @@ function readNamespaces(value: unknown): readonly string[] | undefined {
       !/\p{Cc}|\p{Surrogate}/u.test(name) &&
       new TextEncoder().encode(name).length <= MAX_NAMESPACE_BYTES;
     if (isName) return name;
-    throw fault(`${quote(name)} is no name of a namespace`);
+    throw fault(`${JSON.stringify(name)} is no name of a namespace`);
   });
   return [...new Set(names)];
 }
 
-function isTexts(value: unknown): value is readonly string[] {
-  return Array.isArray(value) && value.every((one) => typeof one === "string");
-}
-
 function parse(text: string | undefined): unknown {
   try {
-    const json: unknown = JSON.parse(text ?? "");
-    return isObject(json) ? json : undefined;
+    return JSON.parse(text ?? "");
   } catch {
     // The caller reports that it is no token.
     return undefined;
@@ -238,10 +242,13 @@ function encodeUrl(bytes: Uint8Array): string {
 }
 
 function decodeText(text: string): string | undefined {
-  const padded = text.replaceAll("-", "+").replaceAll("_", "/")
-    .padEnd(Math.ceil(text.length / 4) * 4, "=");
-  const bytes = decodeBase64(padded, { maxBytes: MAX_CHARS });
-  return bytes && decodeUtf8(bytes);
+  try {
+    const binary = atob(text.replaceAll("-", "+").replaceAll("_", "/"));
+    return decodeUtf8(Uint8Array.from(binary, (one) => one.charCodeAt(0)));
+  } catch {
+    // It is not Base64, which the caller reports.
+    return undefined;
+  }
 }
 
 function fault(state: string): TypeError {

@@ -19,18 +19,8 @@ import { checkRanking } from "./ranking.ts";
 import type { Ranking } from "./recall_types.ts";
 import type { ReceiptKey } from "./receipt.ts";
 import type { MemFetch } from "./round_trip.ts";
+import type { DelegateSigner } from "./signer.ts";
 import type { TokenCredential } from "./token_use.ts";
-
-/**
- * Signs for a delegate, whose private key the client never sees: a `CryptoKey`
- * that cannot be exported, a key in hardware, or another process has it.
- */
-export interface DelegateSigner {
-  /** The delegate's public key (Ed25519), 32 bytes. */
-  readonly publicKey: Uint8Array;
-  /** Signs bytes as they are and returns the signature of 64 bytes. */
-  readonly sign: (bytes: Uint8Array<ArrayBuffer>) => Promise<Uint8Array>;
-}
 
 /** The configuration of a client. */
 export interface MemConfig {
@@ -246,12 +236,9 @@ function readToken(
   { accessToken, key, accountId }: MemConfig | MemTokenConfig,
 ): TokenCredential | undefined {
   if (accessToken === undefined || accessToken === null) return undefined;
-  if (key !== undefined) {
-    throw configFault("it has key and accessToken; give one of them");
-  }
-  if (accountId !== undefined) {
+  if (key !== undefined || accountId !== undefined) {
     throw configFault(
-      "it has accountId and accessToken; the token names its account",
+      "accessToken takes the place of key and accountId; leave them out",
     );
   }
   const text = readText(accessToken, "accessToken").trim();

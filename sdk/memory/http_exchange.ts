@@ -25,7 +25,6 @@ import type { RelayerSession } from "./relayer_session.ts";
 import { LostRelayerError, makeRoundTrip } from "./round_trip.ts";
 import { SharedFlight } from "./shared_flight.ts";
 import { RequestSigner } from "./signer.ts";
-import { checkTokenUse, refuseSession } from "./token_use.ts";
 
 /**
  * Largest answer that is read. A hundred memories of the longest texts, the
@@ -97,6 +96,7 @@ export class HttpExchange implements Exchange {
     const prepared = prepareRequest(request, this.#config.serverUrl);
     const { token, clock } = this.#config;
     if (token !== undefined && prepared.isSigned) {
+      const { checkTokenUse } = await import("./token_use.ts");
       const { purpose } = prepared;
       const nowMs = clock.nowMs();
       checkTokenUse(token.claims, { request, purpose, nowMs });
@@ -170,7 +170,10 @@ export class HttpExchange implements Exchange {
   ): Promise<string | undefined> {
     const { featureFlags } = await this.#preflight.check();
     if (!readsMemories || featureFlags[SESSION_FLAG] !== true) return undefined;
-    if (this.#config.token !== undefined) refuseSession(purpose);
+    if (this.#config.token !== undefined) {
+      const { refuseSession } = await import("./token_use.ts");
+      refuseSession(purpose);
+    }
     return await (await this.#session.join()).header();
   }
 

@@ -158,6 +158,21 @@ export class Mem {
   }
 
   /**
+   * The namespace of calls that name none.
+   *
+   * @example
+   * ```ts
+   * import { Mem } from "@tercet/sdk";
+   *
+   * const mem = Mem.create({ key: "07".repeat(32), accountId: "0xa11ce" });
+   * console.log(mem.namespace); // default
+   * ```
+   */
+  get namespace(): string {
+    return this.#parts.namespace;
+  }
+
+  /**
    * Sends a text to be remembered, and returns as soon as the relayer has
    * accepted it. The second argument is a namespace or an object of options.
    *

@@ -62,10 +62,16 @@ export function errorOfAnswer(answer: FailedAnswer): MemError {
     return unexpectedAnswer(purpose, options);
   }
   if (status === 401) {
-    return new MemError(refusal(authError, said.message), {
-      ...options,
-      serverCode: "AUTH_REJECTED",
-    });
+    const isToken = /\berror="invalid_token"/.test(
+      headers.get("www-authenticate") ?? "",
+    );
+    return new MemError(
+      refusal(authError, isToken ? said.message : undefined),
+      {
+        ...options,
+        serverCode: "AUTH_REJECTED",
+      },
+    );
   }
   if (status === 426 && answer.isSigned) {
     return new MemCompatibilityError(message, options);

@@ -80,13 +80,13 @@ Deno.test("Mem.create() takes a key or an access token, and not both", async () 
   assertThrows(
     () => Mem.create(both as unknown as MemConfig),
     TypeError,
-    "give one of them",
+    "takes the place of key",
   );
   const named = { accessToken: token, accountId: "0xa" };
   assertThrows(
     () => Mem.create(named as unknown as MemTokenConfig),
     TypeError,
-    "the token names its account",
+    "takes the place of key and accountId",
   );
   const error = assertThrows(
     () => Mem.create({ accessToken: "eyJ.secret.x" }),

@@ -45,7 +45,10 @@ export function readGrant(
   try {
     claims = readAccessToken(token);
   } catch {
-    return refuse("ERR_TOKEN_FORMAT", "it is none, or only a part of one");
+    return refuse(
+      "ERR_TOKEN_FORMAT",
+      "it is of no known version, or only a part",
+    );
   }
   if (claims.accountId !== MOCK_ACCOUNT.accountId) {
     return refuse("ERR_ACCOUNT_UNKNOWN", "no account has the key");
@@ -150,7 +153,10 @@ function namespacesOf(route: MockRoute, body: unknown): readonly string[] {
 function refuse(code: string, state: string) {
   const error = `Cannot accept the access token: ${state}`;
   return {
-    refusal: createAnswer(401, { error, code }, { "x-auth-error": code }),
+    refusal: createAnswer(401, { error, code }, {
+      "x-auth-error": code,
+      "www-authenticate": 'Bearer realm="relayer", error="invalid_token"',
+    }),
   };
 }
 

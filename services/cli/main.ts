@@ -102,6 +102,14 @@ export async function runTercet(
       ...SERVICES.map((service) => serviceCommand(service, io)),
       mcpCommand(io),
       {
+        name: "memory",
+        about: "remember texts at a relayer, and find them again",
+        async run(rest) {
+          const { runMemory } = await import("./memory/commands.ts");
+          return await runMemory(rest, io);
+        },
+      },
+      {
         name: "key",
         about: "create a key pair for a delegate (new)",
         async run(rest) {
@@ -132,6 +140,7 @@ export async function runTercet(
       'tercet tasks create --worker mailer --data \'{"to": "Ada"}\' --wait',
       "DATA_DIR=/var/lib/relayer tercet relayer",
       "tercet mcp install --client claude-code --local",
+      'tercet memory recall "What does Ada drink?"',
       "tercet key new --json",
       "tercet health tasks",
     ],

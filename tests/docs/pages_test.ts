@@ -20,7 +20,7 @@ const NOT_RUN: Readonly<Record<string, number>> = {
   "docs/how-to/upgrade.md": 1,
   "docs/reference/alerts.md": 1,
   "docs/reference/events.md": 1,
-  "docs/reference/sdk.md": 10,
+  "docs/reference/sdk.md": 11,
   "docs/reference/webhooks.md": 1,
   "docs/reference/workers.md": 1,
   "scripts/offline/README.md": 1,

@@ -24,7 +24,7 @@ export function mcpCommand(io: CliIo): Command {
   return {
     name: "mcp",
     about: "serve memories to an agent over standard input and output; " +
-      "install, uninstall",
+      "install, uninstall, token",
     async run([word, ...rest]) {
       switch (word) {
         case "install": {
@@ -34,6 +34,10 @@ export function mcpCommand(io: CliIo): Command {
         case "uninstall": {
           const { runUninstall } = await import("./install/install.ts");
           return await runUninstall(rest, installIo());
+        }
+        case "token": {
+          const { runToken } = await import("./token.ts");
+          return await runToken(rest, io);
         }
         default: {
           const { runMcp } = await import("./run.ts");

@@ -18,11 +18,17 @@ function bareOption(help: string): Option<string | undefined> {
   return { ...textOption({ help, valueName: "" }), bareText: "" };
 }
 
+/** The flag that names memories of this machine. */
+export const LOCAL_FLAG: Option<string | undefined> = bareOption(
+  "Keep memories in a folder of this machine, without a relayer. Default of " +
+    "the folder: tercet/memory in the folder for data of programs.",
+);
+
 /** Flags that name the memories of a relayer. */
 export const REMOTE_FLAGS = {
   relayer: textOption({
-    help: "Address of the relayer. Default: the variable TERCET_RELAYER, or " +
-      "the one that --credentials names.",
+    help: "Address of the relayer. Default: the variable TERCET_RELAYER, the " +
+      "one that --credentials names, or http://localhost:8000.",
   }),
   account: textOption({
     help: "The account's id. Default: the variable TERCET_ACCOUNT.",
@@ -41,16 +47,13 @@ export const REMOTE_FLAGS = {
   ),
   namespace: textOption({
     help: "Namespace of calls that name none. Default: the variable " +
-      "MEMWAL_NAMESPACE, or default.",
+      "TERCET_NAMESPACE, or default.",
   }),
 } as const;
 
 /** Flags that name the memories. */
 export const MEMORY_FLAGS = {
-  local: bareOption(
-    "Keep memories in a folder of this machine, without a relayer. Default " +
-      "of the folder: tercet/memory in the folder for data of programs.",
-  ),
+  local: LOCAL_FLAG,
   ...REMOTE_FLAGS,
 } as const;
 
@@ -71,7 +74,10 @@ export type MemoryPlace =
         readonly kind: "key" | "token" | "credentials";
         readonly path: string;
       };
-    /** The relayer; undefined where a file names it. */
+    /**
+     * The relayer; undefined where a file names it, or for the one of this
+     * machine.
+     */
     readonly relayer: string | undefined;
     /** The account; undefined where the secret names it. */
     readonly account: string | undefined;
@@ -149,22 +155,27 @@ function remotePlace(
     const secret = { kind: "credentials", path } as const;
     return { kind: "remote", secret, relayer, account: values.account };
   }
-  if (relayer === undefined) {
+  const hasOwn = values.account !== undefined || keyFile !== undefined;
+  const secrets = ["TERCET_KEY", "TERCET_TOKEN"];
+  const isNamed = hasOwn || tokenFile !== undefined || relayer !== undefined ||
+    secrets.some((name) => read(name) !== undefined);
+  if (!isNamed) {
     return invalid(
       "no memories are named; use " +
         (canBeLocal ? "--local for memories on this machine, or " : "") +
         "--relayer with --account and --key-file",
     );
   }
+  if (tokenFile !== undefined && values.account !== undefined) {
+    return invalid("an access token names its account; leave --account out");
+  }
   const token = tokenFile !== undefined
     ? { kind: "token", path: tokenFile } as const
-    : keyFile === undefined && read("TERCET_TOKEN") !== undefined
+    : !hasOwn && read("TERCET_TOKEN") !== undefined
     ? { kind: "variable", name: "TERCET_TOKEN" } as const
     : undefined;
   if (token !== undefined) {
-    return values.account === undefined
-      ? { kind: "remote", secret: token, relayer, account: undefined }
-      : invalid("an access token names its account; leave --account out");
+    return { kind: "remote", secret: token, relayer, account: undefined };
   }
   if (account === undefined) {
     return invalid("no account is named; use --account");

@@ -95,6 +95,7 @@ Deno.test("findMemoryPlace() says what is missing, or does not go together", () 
     const [values, part] of [
       [{}, "--local"],
       [{ relayer: "https://a.test" }, "--account"],
+      [{ keyFile: "/k" }, "--account"],
       [{ relayer: "https://a.test", account: "0xa" }, "--key-file"],
       [{ local: "", keyFile: "/k" }, "--local and --key-file"],
       [{ local: "", account: "0xa" }, "no --account"],

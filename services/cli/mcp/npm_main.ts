@@ -30,16 +30,20 @@ const COMMAND = {
  * Runs the program until the client has gone.
  *
  * @param args The arguments.
+ * @param env The variables of the environment.
  * @returns The exit code.
  */
-export async function runInNode(args: readonly string[]): Promise<number> {
+export async function runInNode(
+  args: readonly string[],
+  env: Readonly<Record<string, string | undefined>>,
+): Promise<number> {
   const io = {
     out: (text: string) => void process.stdout.write(`${text}\n`),
     err: (text: string) => void process.stderr.write(`${text}\n`),
   };
   const read = readCommand(REMOTE_FLAGS, { args, io, command: COMMAND });
   if (read.kind === "done") return read.exitCode;
-  const readVariable: ReadVariable = (name) => process.env[name];
+  const readVariable: ReadVariable = (name) => env[name];
   const os = process.platform === "win32" ? "windows" : "linux";
   try {
     const place = findMemoryPlace({ ...read.values, local: undefined }, {

@@ -26,7 +26,9 @@ interface RemoteMemoryOptions {
 export function namespaceOptions(
   { namespace, readVariable }: Omit<RemoteMemoryOptions, "readSecret">,
 ): { readonly namespace?: string } {
-  const named = namespace || readVariable("MEMWAL_NAMESPACE");
+  const named = namespace || readVariable("TERCET_NAMESPACE") ||
+    // The existing relayer's package reads this one.
+    readVariable("MEMWAL_NAMESPACE");
   return named ? { namespace: named } : {};
 }
 

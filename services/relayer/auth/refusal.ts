@@ -168,8 +168,9 @@ const REASONS: Readonly<Record<RefusalCode, string>> = {
   ERR_ACCOUNT_UNKNOWN: "no account has the key",
   ERR_ACCOUNT_INACTIVE: "its owner has switched the account off",
   ERR_KEY_NOT_DELEGATE: "the key is not, or no longer, one of the account's",
-  ERR_TOKEN_FORMAT: "it is none, or only a part of one; make one with tercet " +
-    "mcp token",
+  ERR_TOKEN_FORMAT:
+    "it is of no known version, or only a part; make one with " +
+    "tercet mcp token",
   ERR_TOKEN_SIGNATURE: "its signature is wrong, so it was changed; copy it " +
     "again, or make another",
   ERR_TOKEN_LIFETIME: "it is made for more than 400 days, or for none; make " +

@@ -4,7 +4,7 @@
  *
  * A token is a JWS in its compact form (RFC 7515, 7.1), signed with Ed25519
  * (RFC 8037) by a delegate. Its header is always the same text, which names the
- * version, so that nobody chooses the algorithm. Its claims have one order and
+ * version, so that a token cannot choose the algorithm. Its claims have one order and
  * one spelling, so that no two readers understand a token differently.
  *
  * @module
