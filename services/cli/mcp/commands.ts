@@ -39,6 +39,10 @@ export function mcpCommand(io: CliIo): Command {
           const { runToken } = await import("./token.ts");
           return await runToken(rest, io);
         }
+        // What completes commands asks for them.
+        case "--commands":
+          io.out("install\nuninstall\ntoken");
+          return 0;
         default: {
           const { runMcp } = await import("./run.ts");
           const args = word === undefined ? [] : [word, ...rest];
