@@ -25,6 +25,18 @@ const NOT_OFFERED = [
   "resources-unsubscribe",
 ];
 
+/** Scenarios that need no tools of their own. */
+const GENERAL = [
+  "server-initialize",
+  "ping",
+  "tools-list",
+  "resources-list",
+  "prompts-list",
+];
+
+const CONFORMANCE =
+  "node_modules/@modelcontextprotocol/conformance/dist/index.js";
+
 const CLIENTS = `
 import { Client, StreamableHTTPClientTransport, SSEClientTransport }
   from "@modelcontextprotocol/client";
@@ -108,14 +120,39 @@ Deno.test("the conformance suite passes for what the kit offers", async () => {
   await project.write("baseline.yml", `server:\n${scenarios}`);
   for (const suite of ["active", "pending"]) {
     const said = await project.run(Deno.execPath(), [
-      "run",
-      "-A",
-      "node_modules/@modelcontextprotocol/conformance/dist/index.js",
+      ...["run", "-A", CONFORMANCE],
       ...["server", "--url", server.url, "--suite", suite],
       ...["--expected-failures", "baseline.yml"],
     ]);
     assertStringIncludes(said, "Baseline check passed");
     assertStringIncludes(said, suite === "active" ? "24 passed" : "6 passed");
+  }
+});
+
+Deno.test("the conformance suite passes for what a relayer has", async () => {
+  await using home = await RelayerHome.open();
+  await using project = await NpmProject.make();
+  await project.install("@modelcontextprotocol/conformance@0.1");
+  const { key, accountId } = home.account();
+  // The suite sends no credential, so a proxy adds one.
+  await using proxy = Deno.serve({
+    ...{ hostname: "127.0.0.1", port: 0, onListen: () => {} },
+    handler: async (request) => {
+      const headers = new Headers(request.headers);
+      headers.set("authorization", `Bearer ${key}`);
+      headers.set("x-memwal-account-id", accountId);
+      const { method } = request;
+      const body = method === "POST" ? await request.text() : null;
+      return await fetch(`${home.url}/api/mcp`, { method, headers, body });
+    },
+  });
+  const url = `http://127.0.0.1:${proxy.addr.port}/`;
+  for (const scenario of GENERAL) {
+    const said = await project.run(Deno.execPath(), [
+      ...["run", "-A", CONFORMANCE],
+      ...["server", "--url", url, "--scenario", scenario],
+    ]);
+    assertStringIncludes(said, "0 failed", scenario);
   }
 });
 

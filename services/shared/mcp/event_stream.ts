@@ -24,7 +24,7 @@ interface EventFields {
 }
 
 /** Options of {@linkcode EventStream}. */
-export interface EventStreamOptions {
+interface EventStreamOptions {
   /** Sets the timer of the comments. */
   readonly clock: Clock;
   /** How often a comment keeps the connection open, in milliseconds. */
@@ -42,7 +42,7 @@ export interface EventStreamOptions {
 }
 
 /** The header fields of such a stream. */
-export const EVENT_STREAM_HEADERS: Readonly<Record<string, string>> = {
+const EVENT_STREAM_HEADERS: Readonly<Record<string, string>> = {
   "content-type": "text/event-stream",
   "cache-control": "no-store",
   "x-content-type-options": "nosniff",

@@ -76,7 +76,7 @@ export interface McpDoor<Context> {
 }
 
 /** Paths of the endpoint. */
-export interface McpPaths {
+interface McpPaths {
   /** Streamable HTTP. */
   readonly endpoint: string;
   /**
