@@ -20,6 +20,7 @@ export async function runMemory(
       'tercet memory remember "Ada drinks tea"',
       'tercet memory recall "What does Ada drink?"',
       "tercet memory export --file memories.jsonl",
+      "tercet memory import conversations.json --dry-run",
     ],
   }, { args, io: { ...io, calledAs: "tercet memory" } });
 }
@@ -72,6 +73,14 @@ function memoryCommands(io: CliIo): readonly Command[] {
       run: async (args) => {
         const { runExport } = await import("./export.ts");
         return await runExport(args, io);
+      },
+    },
+    {
+      name: "import",
+      about: "remember conversations, memories and notes from files",
+      run: async (args) => {
+        const { runImport } = await import("./import/import.ts");
+        return await runImport(args, io);
       },
     },
   ];

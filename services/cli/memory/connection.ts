@@ -5,7 +5,7 @@
  * @module
  */
 
-import { Mem, MemError, MemRateLimitError } from "../../../mod.ts";
+import { Mem, MemError } from "../../../mod.ts";
 import { systemClock } from "../../shared/clock.ts";
 import {
   type CommandShape,
@@ -204,10 +204,12 @@ async function openLocally(
 /** The longest wait for new points, in seconds; a longer one is an error. */
 const MAX_WAIT_SECONDS = 600;
 const DEFAULT_WAIT_SECONDS = 10;
+/** How often a busy relayer is asked again. */
+const MAX_BUSY_TIMES = 60;
 
 /**
- * Makes a request again once the relayer has new points for it, for commands
- * that make many.
+ * Makes a request again once the relayer has new points or room for it, for
+ * commands that make many.
  *
  * @throws what the request throws
  */
@@ -215,14 +217,20 @@ export async function patiently<T>(
   ask: () => Promise<T>,
   { progress, clock = systemClock }: Pick<CliIo, "progress" | "clock">,
 ): Promise<T> {
+  let busyTimes = 0;
   for (;;) {
     try {
       return await ask();
     } catch (error) {
-      if (!(error instanceof MemRateLimitError)) throw error;
-      const { retryAfterSeconds: seconds = DEFAULT_WAIT_SECONDS } = error;
+      if (!(error instanceof MemError)) throw error;
+      const { status, retryAfterSeconds } = error;
+      const isBusy = status === 503 && retryAfterSeconds !== undefined &&
+        ++busyTimes <= MAX_BUSY_TIMES;
+      if (!isBusy && status !== 429) throw error;
+      const seconds = retryAfterSeconds ?? DEFAULT_WAIT_SECONDS;
       if (seconds > MAX_WAIT_SECONDS) throw error;
-      progress?.(`waiting ${seconds} s: the points are used up`);
+      const why = isBusy ? "the relayer is busy" : "the points are used up";
+      progress?.(`waiting ${seconds} s: ${why}`);
       await new Promise<void>((resolve) => {
         clock.setTimer(resolve, Math.max(1, seconds) * 1_000);
       });
