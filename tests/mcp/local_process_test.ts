@@ -1,5 +1,6 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { Mem } from "../../mod.ts";
+import { runTercet } from "../../services/cli/main.ts";
 import { LocalMemory } from "../../services/cli/mcp/local_memory.ts";
 import { systemClock } from "../../services/shared/clock.ts";
 import { RecordingLogger } from "../support/recording_logger.ts";
@@ -131,6 +132,28 @@ Deno.test("tercet mcp --local loses no memory and stores none twice when its pro
     } finally {
       await Promise.all(processes.map((one) => one.kill()));
     }
+  });
+});
+
+Deno.test("tercet memory --local uses the folder that an agent has open", async () => {
+  await withFolder(async (folder) => {
+    const play = async (...args: readonly string[]): Promise<string> => {
+      let text = "";
+      const write = (written: string): void => void (text += `${written}\n`);
+      const never = () => Promise.reject(new Error("not asked for"));
+      const code = await runTercet(["memory", ...args], {
+        ...{ out: write, err: write, readVariable: () => undefined },
+        ...{ readText: never, readInput: never, writeSecret: never },
+      });
+      assertEquals(code, 0, text);
+      return text;
+    };
+    await play("remember", `--local=${folder}`, "Ada drinks tea");
+    await using agent = new StdioMcp(["--local", folder]);
+    const found = await agent.call("memwal_recall", { query: "tea" });
+    assertStringIncludes(found, "Ada drinks tea");
+    const question = ["recall", `--local=${folder}`, "What does Ada drink?"];
+    assertStringIncludes(await play(...question), "Ada drinks tea");
   });
 });
 
