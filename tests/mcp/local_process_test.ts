@@ -175,6 +175,17 @@ Deno.test("tercet mcp answers initialize, and says with a call why the folder ca
   });
 });
 
+Deno.test("tercet mcp --local serves its own client when the folder has no place for a socket", async () => {
+  await withFolder(async (folder) => {
+    await Deno.mkdir(folder, { mode: 0o700 });
+    await Deno.writeTextFile(`${folder}/run`, "in the way");
+    await using alone = new StdioMcp(["--local", folder]);
+    await alone.call("memwal_remember", { text: "Ada drinks tea" });
+    assertEquals(await alone.end(), 0);
+    assertStringIncludes(alone.log, "Cannot share the memory");
+  });
+});
+
 async function assertMissing(path: string): Promise<void> {
   const found = await Deno.lstat(path).then(() => true, () => false);
   assertEquals(found, false, `${path} was left`);

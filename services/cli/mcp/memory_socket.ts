@@ -118,7 +118,7 @@ async function makePlace(
   const place = await Deno.makeTempDir({
     ...(runtimeFolder === undefined ? {} : { dir: runtimeFolder }),
     prefix: PREFIX,
-  });
+  }).catch(() => Deno.makeTempDir({ prefix: PREFIX }));
   const target = `${place}/relayer.sock`;
   await Deno.symlink(target, path);
   return target;

@@ -54,6 +54,17 @@ for (const name of ["memory", "m".repeat(120)]) {
   });
 }
 
+Deno.test("serveMemorySocket() takes another folder when the one for long paths cannot be used", async () => {
+  await withFolder("m".repeat(120), async (folder) => {
+    const handler = () => ({ status: 204, headers: {} });
+    const socket = await serveMemorySocket(handler, {
+      ...{ folder, ...TOOLS, runtimeFolder: `${folder}/missing` },
+    });
+    assertEquals(await ask(folder), "204 ");
+    await socket.stop(0);
+  });
+});
+
 Deno.test("serveMemorySocket() takes the place of a socket that a killed process has left", async () => {
   for (const name of ["memory", "m".repeat(120)]) {
     await withFolder(name, async (folder) => {

@@ -13,6 +13,7 @@ import {
 import { innerFetch } from "../../relayer/mcp/inner_fetch.ts";
 import type { Clock } from "../../shared/clock.ts";
 import type { Logger } from "../../shared/logger.ts";
+import { describeError } from "../../shared/settled.ts";
 import type { ReadVariable } from "../../shared/settings.ts";
 import { serveMemorySocket } from "./memory_socket.ts";
 
@@ -54,11 +55,19 @@ export async function openOwnRelayer(
   const runtimeFolder = readVariable("XDG_RUNTIME_DIR");
   const relayer = await openLocalRelayer({
     ...{ folder, clock, logger, readVariable },
-    openFront: Deno.build.os === "windows"
-      // The runtime has no unix sockets there.
-      ? undefined
-      : (handler) =>
-        serveMemorySocket(handler, { folder, runtimeFolder, clock, logger }),
+    async openFront(handler) {
+      try {
+        return await serveMemorySocket(handler, {
+          ...{ folder, runtimeFolder, clock, logger },
+        });
+      } catch (error) {
+        // Such as on Windows, and on file systems without sockets.
+        logger.warn("Cannot share the memory with other processes", {
+          error: describeError(error),
+        });
+        return { drain() {}, stop: () => Promise.resolve() };
+      }
+    },
   });
   return {
     fetch: innerFetch({ handler: relayer.handler, from: () => PEER }),

@@ -31,12 +31,8 @@ interface LocalRelayerOptions {
   readonly clock: Clock;
   /** Logs what goes wrong. */
   readonly logger: Logger;
-  /**
-   * Serves the handler to other programs, too.
-   *
-   * @default the handler is for this program alone
-   */
-  readonly openFront?: ((handler: HttpHandler) => Promise<Front>) | undefined;
+  /** Serves the handler to other programs, too. */
+  readonly openFront: (handler: HttpHandler) => Promise<Front>;
 }
 
 /** A relayer inside this program. */
@@ -82,7 +78,7 @@ export async function openLocalRelayer(
     random: Math.random,
     tracing: undefined,
     async openFront(handler) {
-      const front = await options.openFront?.(handler) ?? NO_FRONT;
+      const front = await options.openFront(handler);
       opened.resolve(handler);
       return front;
     },
@@ -127,8 +123,6 @@ export async function makeLocalAccount(
     return 0;
   });
 }
-
-const NO_FRONT: Front = { drain() {}, stop: () => Promise.resolve() };
 
 /** The settings of a relayer in a folder. */
 function localSettings(
