@@ -74,5 +74,5 @@ export async function answerSoonOrStream(
     for (const answer of answers) streaming.answer(answer);
     streaming.end();
   });
-  return streaming.response(headers);
+  return streaming.response({ headers });
 }

@@ -1,6 +1,7 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import type { HttpRequest, HttpResponse } from "../http/exchange.ts";
-import { McpEndpoint, type McpEndpointOptions } from "./http_endpoint.ts";
+import type { McpEndpointOptions } from "./http_door.ts";
+import { McpEndpoint } from "./http_endpoint.ts";
 import { eachRound } from "../../../tests/support/rounds.ts";
 import type { SeededRandom } from "../../../tests/support/seeded_random.ts";
 import { openEchoServer } from "./testing/echo_server.ts";
@@ -201,7 +202,7 @@ Deno.test("endpoint keeps the answer for a client that lost its stream", async (
     headers: { ...other, "last-event-id": "1-1" },
     as: "ben",
   });
-  assertEquals(stolen.status, 404);
+  assertEquals(stolen.status, 400);
 });
 
 Deno.test("endpoint refuses a session's id when another credential sends it", async () => {

@@ -217,6 +217,9 @@ const ANSWERS = {
     omitted_ids: maybe(
       texts("Those there was no room for; ask again with `ids`"),
     ),
+    partial: maybe(
+      flag("Whether memories may be missing, as the owner's are still read"),
+    ),
     notice: maybe(text("A note for the caller on how they were found")),
   }),
   StoredData: view("The memory that sealed bytes became", {

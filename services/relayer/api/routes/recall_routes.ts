@@ -156,13 +156,15 @@ export function recallRoute({ recall, clock }: RelayerParts): SignedRoute {
         ...{ signal, pausing, filter, ids, ranking, explain },
       });
       if (outcome.kind !== "ok") return recallRefusal(outcome, { passedMs });
-      const { memories, dropped, omittedIds, readBytes, isByWords } = outcome;
+      const { memories, dropped, omittedIds, readBytes } = outcome;
+      const { isByWords, isPartial } = outcome;
       const json = {
         results: memories.map(recalledView),
         total: memories.length,
         dropped_count: dropped > 0 ? dropped : undefined,
         truncated: omittedIds.length > 0 ? true : undefined,
         omitted_ids: omittedIds.length > 0 ? omittedIds : undefined,
+        partial: isPartial === true ? true : undefined,
         notice: isByWords === true ? BY_WORDS : undefined,
       };
       return { ...ok(json), readBytes };
