@@ -6,6 +6,7 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { Mem } from "../../mod.ts";
 import { createAccessToken } from "../../sdk/account.ts";
+import { waitUntil } from "../support/wait_until.ts";
 import { runRelayerCommand } from "../support/relayer_process.ts";
 import { runTercet } from "../../services/cli/main.ts";
 import { RelayerHome } from "./relayer_home.ts";
@@ -88,6 +89,31 @@ Deno.test("relayer takes access tokens from the SDK, plain HTTP and tercet memor
   assertEquals(exported.code, 0);
   for (const text of ["Ada drinks tea", "Ada plans a trip", "Bob has a dog"]) {
     assertStringIncludes(exported.out, JSON.stringify(text));
+  }
+  const notes = await Deno.makeTempDir();
+  try {
+    for (let at = 0; at < 45; at++) {
+      const text = `# Chest\n\nDrawer ${at} has key ${at * 7}.`;
+      await Deno.writeTextFile(`${notes}/${at}.md`, text);
+    }
+    const imported = ["memory", "import", notes, "--namespace", "chest"];
+    const journal = ["--journal", `${home.dataDir}/journal`];
+    const first = await tercet(...imported, ...journal);
+    assertEquals([first.code, first.err], [0, "45 texts are imported\n"]);
+    const again = await tercet(...imported, ...journal);
+    assertStringIncludes(again.err, "0 texts are imported, 45 were before");
+    // Without the journal, the relayer knows the batches.
+    const anew = ["--journal", `${home.dataDir}/journal_2`];
+    assertEquals((await tercet(...imported, ...anew)).code, 0);
+    const owner = home.mem();
+    await owner.rememberAndWait("The chest is made of oak.", "chest");
+    const count = async () => (await owner.stats("chest")).memory_count;
+    await waitUntil(async () => await count() >= 46, {
+      what: "all notes are stored",
+    });
+    assertEquals(await count(), 46);
+  } finally {
+    await Deno.remove(notes, { recursive: true });
   }
   const forgotten = await tercet("memory", "forget", stored.out.trim());
   assertEquals([forgotten.code, forgotten.out], [0, stored.out]);

@@ -133,6 +133,20 @@ Deno.test("tercet memory shows a memory's text in one line, without codes for th
   assertEquals(/[\u001b\u202e]/.test(out), false);
 });
 
+Deno.test("tercet memory lists its commands and flags for completion", async () => {
+  const { play } = setUp();
+  const { code, out } = await play(["memory", "--commands"]);
+  assertEquals([code, out.trim().split("\n")], [0, [
+    ...["remember", "recall", "ask", "list", "forget", "export", "import"],
+  ]]);
+  for (const command of out.trim().split("\n")) {
+    const help = await play(["memory", command, "--help"]);
+    assertEquals(help.code, 0);
+    assertStringIncludes(help.out, "--token-file");
+    assertStringIncludes(help.out, "Exit codes:");
+  }
+});
+
 Deno.test("tercet memory says which credential is missing or wrong", async () => {
   const { own, play, files } = setUp();
   const cases: readonly (readonly [

@@ -44,7 +44,7 @@ const COMMAND: CommandShape = {
   about:
     "Remembers conversations.json of a Claude or ChatGPT export, memories " +
     "that mem0, MemWal or tercet memory export has written as JSON, or a " +
-    "folder of Markdown. What was imported is noted, so that the same input " +
+    "folder of Markdown. A journal notes imported texts, so that the same input " +
     "twice stores nothing twice, and a run that was stopped goes on. Exit " +
     "codes: 0 success, 1 the input cannot be read, refused or no answer, 2 " +
     "invalid arguments.",
