@@ -1,57 +1,9 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { createAccessToken, readAccessToken } from "../../../sdk/account.ts";
-import { MemMock } from "../../../sdk/testing.ts";
-import { FakeClock } from "../../../tests/support/fake_clock.ts";
-import { runTercet } from "../main.ts";
-
-/** A user with a mock of a relayer. */
-function setUp() {
-  const clock = new FakeClock(1_800_000_000_000);
-  const mock = MemMock.create({ clock });
-  const { key, accountId, serverUrl = "", fetch } = mock.config;
-  const own: Readonly<Record<string, string>> = {
-    TERCET_KEY: String(key),
-    TERCET_ACCOUNT: accountId,
-    TERCET_RELAYER: serverUrl,
-  };
-  const files: Record<string, string> = {};
-  const play = async (
-    args: readonly string[],
-    { variables = own, input = "" }: {
-      readonly variables?: Readonly<Record<string, string>>;
-      readonly input?: string;
-    } = {},
-  ) => {
-    const said = { out: "", err: "" };
-    const code = await runTercet(args, {
-      out: (text) => void (said.out += `${text}\n`),
-      err: (text) => void (said.err += `${text}\n`),
-      progress(text) {
-        // The pause that it tells of begins right after that.
-        if (text.startsWith("waiting 7 s")) {
-          queueMicrotask(() => clock.advance(7_000));
-        }
-      },
-      readVariable: (name) => variables[name],
-      readText: (path) =>
-        files[path] === undefined
-          ? Promise.reject(new Deno.errors.NotFound("no such file"))
-          : Promise.resolve(files[path]),
-      writeSecret: (path, text) => {
-        files[path] = text;
-        return Promise.resolve();
-      },
-      readInput: () => Promise.resolve(input),
-      fetch: (url, init) => fetch!(String(url), init ?? {}),
-      clock,
-    });
-    return { code, ...said };
-  };
-  return { clock, mock, files, own, play };
-}
+import { openMemoryUser } from "./testing/memory_user.ts";
 
 Deno.test("tercet memory remembers, recalls, asks, lists and forgets", async () => {
-  const { mock, play } = setUp();
+  const { mock, play } = openMemoryUser();
   const stored = await play(["memory", "remember", "Ada drinks tea"]);
   assertEquals([stored.code, stored.err], [0, ""]);
   const id = stored.out.trim();
@@ -73,7 +25,7 @@ Deno.test("tercet memory remembers, recalls, asks, lists and forgets", async () 
 });
 
 Deno.test("tercet memory reads texts from standard input", async () => {
-  const { mock, play } = setUp();
+  const { mock, play } = openMemoryUser();
   const { code } = await play(["memory", "remember", "-"], {
     input: "Ada drinks tea\n",
   });
@@ -83,7 +35,7 @@ Deno.test("tercet memory reads texts from standard input", async () => {
 });
 
 Deno.test("tercet memory remember --extract stores each fact", async () => {
-  const { mock, play } = setUp();
+  const { mock, play } = openMemoryUser();
   const { code, out } = await play([
     ...["memory", "remember", "--extract"],
     "Ada drinks tea. Bob has a dog.",
@@ -95,7 +47,7 @@ Deno.test("tercet memory remember --extract stores each fact", async () => {
 });
 
 Deno.test("tercet memory writes JSON, one value a line", async () => {
-  const { play } = setUp();
+  const { play } = openMemoryUser();
   const commands = [
     ["remember", "Ada drinks tea"],
     ["recall", "tea"],
@@ -115,7 +67,7 @@ Deno.test("tercet memory writes JSON, one value a line", async () => {
 });
 
 Deno.test("tercet memory forget --all only counts until --yes is given", async () => {
-  const { mock, play } = setUp();
+  const { mock, play } = openMemoryUser();
   await mock.mem.rememberAndWait("Ada drinks tea", "habits");
   const args = ["memory", "forget", "--all", "--namespace", "habits"];
   assertStringIncludes((await play(args)).out, "1 memories");
@@ -125,7 +77,7 @@ Deno.test("tercet memory forget --all only counts until --yes is given", async (
 });
 
 Deno.test("tercet memory shows a memory's text in one line, without codes for the terminal", async () => {
-  const { mock, play } = setUp();
+  const { mock, play } = openMemoryUser();
   await mock.mem.rememberAndWait("tea\n\u001b[31mred\u202e");
   const { out } = await play(["memory", "recall", "tea"]);
   assertEquals(out.split("\n").length, 2);
@@ -134,7 +86,7 @@ Deno.test("tercet memory shows a memory's text in one line, without codes for th
 });
 
 Deno.test("tercet memory lists its commands and flags for completion", async () => {
-  const { play } = setUp();
+  const { play } = openMemoryUser();
   const { code, out } = await play(["memory", "--commands"]);
   assertEquals([code, out.trim().split("\n")], [0, [
     ...["remember", "recall", "ask", "list", "forget", "export", "import"],
@@ -148,7 +100,7 @@ Deno.test("tercet memory lists its commands and flags for completion", async () 
 });
 
 Deno.test("tercet memory says which credential is missing or wrong", async () => {
-  const { own, play, files } = setUp();
+  const { own, play, files } = openMemoryUser();
   const cases: readonly (readonly [
     Readonly<Record<string, string>>,
     readonly string[],
@@ -180,7 +132,7 @@ Deno.test("tercet memory says which credential is missing or wrong", async () =>
 });
 
 Deno.test("tercet memory says why the relayer refused", async () => {
-  const { mock, play } = setUp();
+  const { mock, play } = openMemoryUser();
   mock.fail("POST /api/recall", {
     kind: "status",
     status: 503,
@@ -192,7 +144,7 @@ Deno.test("tercet memory says why the relayer refused", async () => {
 });
 
 Deno.test("tercet mcp token makes a token with which tercet memory works", async () => {
-  const { clock, own, play, files } = setUp();
+  const { clock, own, play, files } = openMemoryUser();
   const made = await play([
     ...["mcp", "token", "--access", "write", "--namespace", "habits"],
     ...["--expires", "12h", "--file", "token"],
@@ -220,7 +172,7 @@ Deno.test("tercet mcp token makes a token with which tercet memory works", async
 });
 
 Deno.test("tercet mcp token writes what the token says as JSON", async () => {
-  const { own, play } = setUp();
+  const { own, play } = openMemoryUser();
   const { code, out } = await play(["mcp", "token", "--json"]);
   const shown = JSON.parse(out);
   const claims = readAccessToken(shown.token);
@@ -236,7 +188,7 @@ Deno.test("tercet mcp token writes what the token says as JSON", async () => {
 });
 
 Deno.test("tercet memory export writes texts, and goes on where it ended", async () => {
-  const { mock, play } = setUp();
+  const { mock, play } = openMemoryUser();
   const folder = await Deno.makeTempDir();
   try {
     const path = `${folder}/memories.jsonl`;
@@ -284,7 +236,7 @@ Deno.test("tercet memory export writes texts, and goes on where it ended", async
 });
 
 Deno.test("tercet memory export changes no file that is no export", async () => {
-  const { mock, play } = setUp();
+  const { mock, play } = openMemoryUser();
   await mock.mem.rememberAndWait("tea");
   const path = await Deno.makeTempFile();
   try {
@@ -299,7 +251,7 @@ Deno.test("tercet memory export changes no file that is no export", async () => 
 });
 
 Deno.test("tercet memory export goes on behind a cursor", async () => {
-  const { mock, play } = setUp();
+  const { mock, play } = openMemoryUser();
   await mock.mem.rememberAndWait("one");
   const first = await play(["memory", "export"]);
   const { cursor } = lines(first.out).at(-1) ?? {};
@@ -314,7 +266,7 @@ Deno.test("tercet memory export goes on behind a cursor", async () => {
 });
 
 Deno.test("createAccessToken() and tercet memory agree on the only namespace", async () => {
-  const { mock, own, play } = setUp();
+  const { mock, own, play } = openMemoryUser();
   const { key, accountId, clock } = mock.config;
   const { token } = await createAccessToken({
     ...{ key, accountId, access: "write", namespaces: ["habits"], clock },

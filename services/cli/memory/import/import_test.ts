@@ -1,7 +1,5 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { MemMock } from "../../../../sdk/testing.ts";
-import { FakeClock } from "../../../../tests/support/fake_clock.ts";
-import { runTercet } from "../../main.ts";
+import { openMemoryUser } from "../testing/memory_user.ts";
 import { cutText, toParts } from "./parts.ts";
 import type { ImportedRecord } from "./record.ts";
 
@@ -19,50 +17,25 @@ const CLAUDE_EXPORT = [
   { name: "of no known format" },
 ];
 
-/** A user with a mock of a relayer, and a folder. */
+/** Runs a test with a user and a folder. */
 async function withFolder(
   run: (
-    user: {
-      readonly mock: MemMock;
-      readonly clock: FakeClock;
+    user: Pick<ReturnType<typeof openMemoryUser>, "mock"> & {
       readonly folder: string;
-      readonly play: (...args: readonly string[]) => Promise<{
-        readonly code: number;
-        readonly out: string;
-        readonly err: string;
-      }>;
+      readonly play: (
+        ...args: readonly string[]
+      ) => ReturnType<ReturnType<typeof openMemoryUser>["play"]>;
     },
   ) => Promise<void>,
 ): Promise<void> {
-  const clock = new FakeClock(1_800_000_000_000);
-  const mock = MemMock.create({ clock });
-  const { key, accountId, serverUrl = "", fetch } = mock.config;
-  const variables: Readonly<Record<string, string>> = {
-    TERCET_KEY: String(key),
-    TERCET_ACCOUNT: accountId,
-    TERCET_RELAYER: serverUrl,
-  };
+  const { mock, play } = openMemoryUser();
   const folder = await Deno.makeTempDir();
-  const never = () => Promise.reject(new Error("not asked for"));
-  const play = async (...args: readonly string[]) => {
-    const said = { out: "", err: "" };
-    const code = await runTercet(["memory", "import", ...args], {
-      out: (text) => void (said.out += `${text}\n`),
-      err: (text) => void (said.err += `${text}\n`),
-      progress(text) {
-        if (text.startsWith("waiting")) {
-          queueMicrotask(() => clock.advance(60_000));
-        }
-      },
-      readVariable: (name) => variables[name],
-      ...{ readText: never, writeSecret: never, readInput: never },
-      fetch: (url, init) => fetch!(String(url), init ?? {}),
-      clock,
-    });
-    return { code, ...said };
-  };
   try {
-    await run({ mock, clock, folder, play });
+    await run({
+      mock,
+      folder,
+      play: (...args) => play(["memory", "import", ...args]),
+    });
   } finally {
     await Deno.remove(folder, { recursive: true });
   }
