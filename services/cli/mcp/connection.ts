@@ -6,6 +6,7 @@
  */
 
 import type { Mem } from "../../../sdk/memory/mem.ts";
+import type { MemFetch } from "../../../sdk/memory/round_trip.ts";
 import type { Clock } from "../../shared/clock.ts";
 import type { Logger } from "../../shared/logger.ts";
 import type { ReadVariable } from "../../shared/settings.ts";
@@ -37,6 +38,20 @@ interface OpenMemoryOptions {
   readonly clock: Clock;
   /** Logs what goes wrong in a folder. */
   readonly logger: Logger;
+  /**
+   * Sends requests to relayers.
+   *
+   * @default the runtime's
+   */
+  readonly fetch?: MemFetch | undefined;
+  /**
+   * Reads a file with a secret; `what` says what it holds, for errors.
+   *
+   * @default {readSecretFile}
+   */
+  readonly readSecret?:
+    | ((path: string, what: string) => Promise<string>)
+    | undefined;
 }
 
 /**
@@ -70,7 +85,7 @@ export async function openMemory(
   }
   const mem = await createRemoteMem(place, {
     ...options,
-    readSecret: readSecretFile,
+    readSecret: options.readSecret ?? readSecretFile,
   });
   return {
     mem,

@@ -157,13 +157,14 @@ function remotePlace(
   }
   const hasOwn = values.account !== undefined || keyFile !== undefined;
   const secrets = ["TERCET_KEY", "TERCET_TOKEN"];
-  const isNamed = hasOwn || tokenFile !== undefined || relayer !== undefined ||
+  const isNamed = [account, keyFile, tokenFile, relayer]
+    .some((one) => one !== undefined) ||
     secrets.some((name) => read(name) !== undefined);
   if (!isNamed) {
     return invalid(
       "no memories are named; use " +
         (canBeLocal ? "--local for memories on this machine, or " : "") +
-        "--relayer with --account and --key-file",
+        "--account and --key-file, or set TERCET_ACCOUNT and TERCET_KEY",
     );
   }
   if (tokenFile !== undefined && values.account !== undefined) {
@@ -178,7 +179,7 @@ function remotePlace(
     return { kind: "remote", secret: token, relayer, account: undefined };
   }
   if (account === undefined) {
-    return invalid("no account is named; use --account");
+    return invalid("no account is named; set TERCET_ACCOUNT or use --account");
   }
   if (keyFile !== undefined) {
     const secret = { kind: "key", path: keyFile } as const;
@@ -186,7 +187,7 @@ function remotePlace(
   }
   if (read("TERCET_KEY") === undefined) {
     return invalid(
-      "there is no key; use --key-file, or set TERCET_KEY. There is no flag " +
+      "there is no key; set TERCET_KEY or use --key-file. There is no flag " +
         "for the key itself, because others on this machine can see arguments",
     );
   }

@@ -4,7 +4,9 @@
  * @module
  */
 
+import type { ClientClock } from "../../../sdk/memory/client_clock.ts";
 import { Mem } from "../../../sdk/memory/mem.ts";
+import type { MemFetch } from "../../../sdk/memory/round_trip.ts";
 import type { ReadVariable } from "../../shared/settings.ts";
 import { readCredentialsText } from "./credentials_text.ts";
 import type { MemoryPlace } from "./memory_place.ts";
@@ -20,11 +22,26 @@ interface RemoteMemoryOptions {
    * it holds, for errors.
    */
   readonly readSecret: (path: string, what: string) => Promise<string>;
+  /**
+   * Sends the requests.
+   *
+   * @default the runtime's
+   */
+  readonly fetch?: MemFetch | undefined;
+  /**
+   * The time.
+   *
+   * @default the machine's
+   */
+  readonly clock?: ClientClock | undefined;
 }
 
 /** The options of a client that names a namespace, or the environment's. */
 export function namespaceOptions(
-  { namespace, readVariable }: Omit<RemoteMemoryOptions, "readSecret">,
+  { namespace, readVariable }: Pick<
+    RemoteMemoryOptions,
+    "namespace" | "readVariable"
+  >,
 ): { readonly namespace?: string } {
   const named = namespace || readVariable("TERCET_NAMESPACE") ||
     // The existing relayer's package reads this one.
@@ -45,8 +62,12 @@ export async function createRemoteMem(
   >,
   options: RemoteMemoryOptions,
 ): Promise<Mem> {
-  const { readVariable, readSecret } = options;
-  const common = namespaceOptions(options);
+  const { readVariable, readSecret, fetch, clock } = options;
+  const common = {
+    ...namespaceOptions(options),
+    ...(fetch === undefined ? {} : { fetch }),
+    ...(clock === undefined ? {} : { clock }),
+  };
   if (secret.kind === "credentials") {
     const text = await readSecret(secret.path, "credentials");
     const read = readCredentialsText(text, secret.path);
@@ -57,7 +78,7 @@ export async function createRemoteMem(
     });
   }
   const text = secret.kind === "variable"
-    ? readVariable(secret.name) ?? ""
+    ? readVariable(secret.name)?.trim() ?? ""
     : await readSecret(secret.path, secret.kind);
   const server = relayer === undefined ? {} : { serverUrl: relayer };
   return account === undefined
