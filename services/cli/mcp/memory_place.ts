@@ -168,7 +168,9 @@ function remotePlace(
     );
   }
   if (tokenFile !== undefined && values.account !== undefined) {
-    return invalid("an access token names its account; leave --account out");
+    return invalid(
+      "an access token takes the place of account and key; leave --account out",
+    );
   }
   const token = tokenFile !== undefined
     ? { kind: "token", path: tokenFile } as const
