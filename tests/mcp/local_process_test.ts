@@ -135,6 +135,36 @@ Deno.test("tercet mcp --local loses no memory and stores none twice when its pro
   });
 });
 
+Deno.test("tercet mcp --local shares a new folder among processes that start at once, whichever ends first", async () => {
+  await withFolder(async (folder) => {
+    const processes = Array.from(
+      { length: 4 },
+      () => new StdioMcp(["--local", folder]),
+    );
+    try {
+      const wanted = await Promise.all(processes.map(async (one, index) => {
+        const text = `The number is ${index}`;
+        await one.call("memwal_remember", { text });
+        return text;
+      }));
+      // One after the other ends while the others go on.
+      for (const [index, one] of processes.entries()) {
+        const found = await one.call("memwal_recall", { query: "number" });
+        for (const text of wanted) assertStringIncludes(found, text);
+        const others = processes.slice(index + 1).map((other) =>
+          other.call("memwal_recall", { query: "number" })
+        );
+        assertEquals(await one.end(), 0);
+        await Promise.all(others);
+        assertEquals(one.log, "");
+      }
+      assertEquals(await textsIn(folder), wanted);
+    } finally {
+      await Promise.all(processes.map((one) => one.kill()));
+    }
+  });
+});
+
 Deno.test("tercet memory --local uses the folder that an agent has open", async () => {
   await withFolder(async (folder) => {
     const play = async (...args: readonly string[]): Promise<string> => {
