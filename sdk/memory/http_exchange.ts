@@ -10,6 +10,7 @@ import { Preflight, type RelayerCompatibility } from "./compatibility.ts";
 import type { ResolvedConfig } from "./config.ts";
 import {
   MemDestroyedError,
+  MemError,
   MemPreflightTimeout,
   MemRequestTimeout,
 } from "./errors.ts";
@@ -21,7 +22,7 @@ import {
   type RelayerRequest,
 } from "./exchange.ts";
 import type { RelayerSession } from "./relayer_session.ts";
-import { makeRoundTrip } from "./round_trip.ts";
+import { LostRelayerError, makeRoundTrip } from "./round_trip.ts";
 import { SharedFlight } from "./shared_flight.ts";
 import { RequestSigner } from "./signer.ts";
 
@@ -34,11 +35,14 @@ const MAX_ANSWER_BYTES = 128 * 1024 * 1024;
 /** The feature flag of a relayer that needs a session to read memories. */
 const SESSION_FLAG = "auth.sealSessionRequired";
 
+/** How often a request is sent at most when relayers end one after another. */
+const MAX_SENDS = 4;
+
 const PREFLIGHT_PATHS: readonly string[] = ["/version", "/health"];
 
 /**
- * Sends requests with `fetch`, each once: a failed request is not retried here.
- * Signed requests are sent after the check that client and relayer are
+ * Sends requests with `fetch`, each once: a failed request is not retried here,
+ * unless the transport says that another relayer has taken over. Signed requests are sent after the check that client and relayer are
  * compatible.
  */
 export class HttpExchange implements Exchange {
@@ -187,15 +191,26 @@ export class HttpExchange implements Exchange {
       readonly signal: AbortSignal;
     },
   ): Promise<RelayerAnswer> {
-    const headers = await this.#buildHeaders(prepared, session);
-    throwIfEnded(signal);
-    return await makeRoundTrip(prepared, {
-      headers,
-      signal,
-      fetch: this.#config.fetch,
-      maxAnswerBytes: this.#maxAnswerBytes,
-      nowMs: () => this.#config.clock.nowMs(),
-    });
+    for (let sends = 1;; sends++) {
+      // Each one has a signature of its own: a relayer accepts it once.
+      const headers = await this.#buildHeaders(prepared, session);
+      throwIfEnded(signal);
+      try {
+        return await makeRoundTrip(prepared, {
+          headers,
+          signal,
+          fetch: this.#config.fetch,
+          maxAnswerBytes: this.#maxAnswerBytes,
+          nowMs: () => this.#config.clock.nowMs(),
+        });
+      } catch (error) {
+        const isLost = error instanceof MemError &&
+          error.cause instanceof LostRelayerError;
+        if (!isLost || !prepared.isRepeatable || sends >= MAX_SENDS) {
+          throw error;
+        }
+      }
+    }
   }
 
   async #buildHeaders(

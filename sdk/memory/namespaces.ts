@@ -152,6 +152,7 @@ export async function forget(
   const { json } = await parts.exchange.send({
     method: "POST",
     path: "/api/forget",
+    isRepeatable: true,
     changes: true,
     body: { namespace: requireName(namespace, "namespace") },
     timeoutMs: parts.requestTimeoutMs,
@@ -172,6 +173,7 @@ export async function stats(
   const { json } = await parts.exchange.send({
     method: "POST",
     path: "/api/stats",
+    isRepeatable: true,
     body: { namespace: requireName(namespace, "namespace") },
     timeoutMs: parts.requestTimeoutMs,
   });

@@ -1,6 +1,5 @@
 /**
- * The commands for users of a relayer over HTTP: `tercet memory`, and those of
- * `tercet mcp` that need no server.
+ * The commands for users of memories: `tercet memory`.
  *
  * @module
  */
@@ -24,28 +23,6 @@ export async function runMemory(
       "tercet memory import conversations.json --dry-run",
     ],
   }, { args, io: { ...io, calledAs: "tercet memory" } });
-}
-
-/** Runs `tercet mcp`; returns the exit code. */
-export async function runMcp(
-  args: readonly string[],
-  io: CliIo,
-): Promise<number> {
-  return await runProgram({
-    name: "mcp",
-    about: "memories for agents",
-    commands: [{
-      name: "token",
-      about: "sign an access token with a delegate's key",
-      run: async (rest) => {
-        const { runToken } = await import("../mcp/token.ts");
-        return await runToken(rest, io);
-      },
-    }],
-    examples: [
-      "tercet mcp token --account 0x… --key-file delegate.key --access write",
-    ],
-  }, { args, io: { ...io, calledAs: "tercet mcp" } });
 }
 
 function memoryCommands(io: CliIo): readonly Command[] {

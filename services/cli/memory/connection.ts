@@ -5,53 +5,39 @@
  * @module
  */
 
-import { Mem, MemError } from "../../../mod.ts";
+import { type Mem, MemError } from "../../../mod.ts";
 import { systemClock } from "../../shared/clock.ts";
 import {
   type CommandShape,
   wrongArguments,
 } from "../../shared/command_line.ts";
-import { switchOption, textOption } from "../../shared/options.ts";
+import { createLogger } from "../../shared/logger.ts";
+import { switchOption } from "../../shared/options.ts";
+import { quote } from "../../shared/quote.ts";
+import { describeError } from "../../shared/settled.ts";
+import { type OpenMemory, openMemory } from "../mcp/connection.ts";
+import {
+  findMemoryPlace,
+  MEMORY_FLAGS,
+  type MemoryValues,
+  REMOTE_FLAGS,
+} from "../mcp/memory_place.ts";
 import { type CliIo, readSecret } from "../tasks/connection.ts";
 
 /** Flags that name an account and its delegate's key. */
 export const KEY_FLAGS = {
-  account: textOption({
-    help: "The account's id; TERCET_ACCOUNT when it is not given.",
-  }),
-  keyFile: textOption({
-    help: "File with the delegate's private key. Default: the variable " +
-      "TERCET_KEY.",
-  }),
+  account: REMOTE_FLAGS.account,
+  keyFile: REMOTE_FLAGS.keyFile,
 } as const;
 
-/** Flags of every command that sends requests to a relayer. */
+/** Flags of every command that works with memories. */
 export const CONNECTION = {
-  relayer: textOption({
-    help: "Address of the relayer. Default: the variable TERCET_RELAYER, or " +
-      "http://localhost:8000.",
-  }),
-  ...KEY_FLAGS,
-  tokenFile: textOption({
-    help: "File with an access token, in place of account and key. Default: " +
-      "the variable TERCET_TOKEN.",
-  }),
-  namespace: textOption({
-    help: "The namespace. Default: the variable TERCET_NAMESPACE, the only " +
-      'one of the token, or "default".',
-  }),
+  ...MEMORY_FLAGS,
   json: switchOption({ help: "Write JSON, one value a line." }),
 } as const;
 
 /** Values of {@linkcode KEY_FLAGS}. */
 type KeyValues = Readonly<Record<keyof typeof KEY_FLAGS, string | undefined>>;
-
-/** Values of {@linkcode CONNECTION} that make a client. */
-type ConnectionValues =
-  & KeyValues
-  & Readonly<
-    Record<"relayer" | "tokenFile" | "namespace", string | undefined>
-  >;
 
 /** Where a command writes what is wrong. */
 interface Caller {
@@ -88,75 +74,75 @@ export async function readOwnKey(
   return wrongArguments(fault, { io, command });
 }
 
-/** A client, or the exit code when its URL or credential is missing or wrong. */
-type Connected =
-  | { readonly kind: "client"; readonly mem: Mem }
+/** Memories, or the exit code when what names them is missing or wrong. */
+type Opened =
+  | { readonly kind: "memory"; readonly memory: OpenMemory }
   | { readonly kind: "done"; readonly exitCode: number };
 
-/**
- * Makes a client of the relayer that flags or the environment name. A flag wins
- * over a variable; among variables the token wins over the key.
- */
-export async function connectMemory(
-  values: ConnectionValues,
+/** Opens the memories that flags or the environment name. */
+async function openNamed(
+  values: MemoryValues,
   { io, command }: Caller,
-): Promise<Connected> {
-  const hasOwn = values.account !== undefined || values.keyFile !== undefined;
-  if (hasOwn && values.tokenFile !== undefined) {
-    const fault = "Cannot authenticate: --token-file takes the place of " +
-      "--account and --key-file; use one of them";
-    return wrongArguments(fault, { io, command });
-  }
-  const token = hasOwn ? undefined : await readSecret(
-    { variable: "TERCET_TOKEN", path: values.tokenFile, what: "token file" },
-    io,
-  );
-  if (token?.kind === "done") return token;
-  const accessToken = token?.text ?? "";
-  const own = accessToken === ""
-    ? await readOwnKey(values, { io, command })
-    : undefined;
-  if (own?.kind === "done") return own;
-  const serverUrl = values.relayer ?? io.readVariable("TERCET_RELAYER");
-  const namespace = values.namespace ?? io.readVariable("TERCET_NAMESPACE");
-  const common = {
-    ...(io.fetch === undefined ? {} : { fetch: io.fetch }),
-    clock: io.clock ?? systemClock,
-    ...(serverUrl === undefined || serverUrl === "" ? {} : { serverUrl }),
-    ...(namespace === undefined || namespace === "" ? {} : { namespace }),
-  };
+): Promise<Opened> {
+  const { readVariable } = io;
+  const clock = io.clock ?? systemClock;
   try {
-    const mem = own === undefined
-      ? Mem.create({ ...common, accessToken })
-      : Mem.create({ ...common, key: own.key, accountId: own.accountId });
-    return { kind: "client", mem };
+    const place = findMemoryPlace(values, {
+      user: { os: Deno.build.os, readVariable },
+    });
+    if (place.kind === "invalid") {
+      return wrongArguments(place.fault, { io, command });
+    }
+    const memory = await openMemory(place, {
+      ...{ clock, readVariable, fetch: io.fetch },
+      namespace: values.namespace,
+      async readSecret(path, what) {
+        try {
+          return (await io.readText(path)).trim();
+        } catch (error) {
+          const reason = describeError(error);
+          throw new Error(
+            `Cannot read the ${what} in ${quote(path)}: ${reason}`,
+          );
+        }
+      },
+      logger: createLogger({
+        ...{ format: "text", level: "warning", clock, write: io.err },
+      }),
+    });
+    await memory.warmUp();
+    return { kind: "memory", memory };
   } catch (error) {
-    if (!(error instanceof TypeError)) throw error;
-    return wrongArguments(error.message, { io, command });
+    if (error instanceof TypeError) {
+      return wrongArguments(error.message, { io, command });
+    }
+    io.err(describeError(error));
+    return { kind: "done", exitCode: 1 };
   }
 }
 
 /**
- * Runs a command with a client, which is destroyed at the end; on an error of
- * the client writes why it failed and returns 1.
+ * Runs a command with the memories that flags or the environment name, which
+ * are closed at the end; on an error of the client writes why it failed and
+ * returns 1.
  */
 export async function withMemory(
-  values: ConnectionValues,
+  values: MemoryValues,
   { io, command }: Caller,
   use: (mem: Mem) => Promise<number>,
 ): Promise<number> {
-  const connected = await connectMemory(values, { io, command });
-  if (connected.kind === "done") return connected.exitCode;
-  const { mem } = connected;
+  const opened = await openNamed(values, { io, command });
+  if (opened.kind === "done") return opened.exitCode;
+  const { memory } = opened;
   try {
-    return await use(mem);
+    return await use(memory.mem);
   } catch (error) {
     io.progress?.("");
     if (!(error instanceof MemError || error instanceof TypeError)) throw error;
     io.err(error.message);
     return 1;
   } finally {
-    mem.destroy();
+    await memory.close();
   }
 }
 

@@ -31,6 +31,14 @@ export interface CliIo extends ProgramIo {
   /** Reads standard input to its end. */
   readonly readInput: () => Promise<string>;
   /**
+   * Asks a person whether to go on; gives undefined where there is no terminal.
+   *
+   * @default there is no terminal
+   */
+  readonly ask?:
+    | ((question: string) => Promise<boolean | undefined>)
+    | undefined;
+  /**
    * Sends requests; replaced in tests.
    *
    * @default {fetchLocally}
@@ -188,4 +196,11 @@ export async function writeSecretFile(
 /** Reads standard input to its end. */
 export async function readStandardInput(): Promise<string> {
   return await new Response(Deno.stdin.readable).text();
+}
+
+/** Asks a person at the terminal; gives undefined where there is none. */
+export function askAtTerminal(question: string): Promise<boolean | undefined> {
+  return Promise.resolve(
+    Deno.stdin.isTerminal() ? confirm(question) : undefined,
+  );
 }
