@@ -72,7 +72,7 @@ export async function openLocalRelayer(
     graceMs: settings.shutdownGraceMs,
   });
   const opened = Promise.withResolvers<HttpHandler>();
-  addParts(settings, {
+  await addParts(settings, {
     ...{ clock, logger, lifecycle, randomBytes },
     version: VERSION,
     random: Math.random,
