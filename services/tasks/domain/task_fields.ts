@@ -34,6 +34,7 @@ import { RETRY_POLICY } from "./retry_schema.ts";
 import { DIALECT_WARNINGS } from "./dialect_warning.ts";
 import { type Task, TASK_STATUSES, type TaskDefinition } from "./task.ts";
 import { optionalTime } from "./instant.ts";
+import { AWAITED_SHOWN } from "./wait_schema.ts";
 import {
   ACTOR,
   ATTEMPT_SHOWN,
@@ -452,6 +453,15 @@ export const TASK_FIELDS = {
       "Earliest start of the run that a request with the key of the running " +
         "task asked for",
       TIME,
+    ),
+    mayLack: true,
+  },
+  waiting_for: {
+    kind: "service",
+    shown: said(
+      "The event or the approval that the task waits for after an attempt; " +
+        "it is `scheduled` for the end of that wait",
+      AWAITED_SHOWN,
     ),
     mayLack: true,
   },
