@@ -178,17 +178,21 @@ export function endWait(task: WaitingTask, context: EventContext): Step {
       note: { type: "resumed", message },
     });
   }
+  // The run has failed, which counts as a failed attempt does.
   const error: TaskError = { code: WAIT_TIMED_OUT, message, atMs };
   const failed = patched(task, {
-    error,
+    executions: task.executions + 1,
     lastOutcome: "failed",
+    error,
     wait: undefined,
   });
+  const note: Note = { type: "timed_out", message, error };
+  if (task.again !== undefined) {
+    return preceded([note], runAgain(failed, task.again, context));
+  }
   return preceded(
-    [{ type: "exhausted", message, error }],
-    task.again === undefined
-      ? endFailedRun(failed, context)
-      : runAgain(failed, task.again, context),
+    [note, { type: "exhausted", message }],
+    endFailedRun(failed, context),
   );
 }
 

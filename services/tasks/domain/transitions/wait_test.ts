@@ -151,6 +151,7 @@ Deno.test("wake() ends a wait whose time is over, by its rule", () => {
   failing.happens({ kind: "wake" });
   assertEquals(failing.task.status, "failed");
   assertEquals(failing.task.error?.code, "wait_timed_out");
+  assertEquals(typesOf(failing).slice(-2), ["timed_out", "exhausted"]);
   assertEquals(failing.task.wait, undefined);
 });
 
