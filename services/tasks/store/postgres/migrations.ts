@@ -321,8 +321,8 @@ UPDATE task_state SET repeats = true FROM tasks
  */
 const WAITING_TASKS = `
 -- 1 for tasks that wait for an event, 2 for an approval, null for all others.
-ALTER TABLE task_state ADD awaits smallint;
-CREATE INDEX state_awaiting ON task_state(tenant, awaits, date_ms, id)
+ALTER TABLE task_state ADD IF NOT EXISTS awaits smallint;
+CREATE INDEX IF NOT EXISTS state_awaiting ON task_state(tenant, awaits, date_ms, id)
   WHERE awaits IS NOT NULL;
 `;
 
