@@ -109,6 +109,8 @@ const TYPES: readonly SdkType[] = [
   of("LeaseWish", "client"),
   of("Leases", "service"),
   of("DependencyResult", "service"),
+  of("Resumed", "service"),
+  of("WaitFor", "client"),
   of("LeaseWord", "client"),
   of("LeaseBatch", "client"),
   of("LeaseResults", "service"),
