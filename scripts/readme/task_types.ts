@@ -110,6 +110,7 @@ const TYPES: readonly SdkType[] = [
   of("Leases", "service"),
   of("DependencyResult", "service"),
   of("Resumed", "service"),
+  of("Awaited", "service"),
   of("WaitFor", "client"),
   of("LeaseWord", "client"),
   of("LeaseBatch", "client"),

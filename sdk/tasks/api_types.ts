@@ -218,28 +218,10 @@ export interface Task {
    */
   readonly again?: string | undefined;
   /**
-   * The event or the approval that the task waits for after an attempt; it is
-   * `scheduled` for the end of that wait.
+   * The event or approval it waits for; it is `scheduled` for the end of the
+   * wait.
    */
-  readonly waiting_for?: {
-    /** The event's name. */
-    readonly event?: string | undefined;
-    /** Whose decision it is. */
-    readonly approval?: {
-      /** The least role. */
-      readonly by: "member" | "admin" | "owner";
-      /** Whether the task's creator may not decide. */
-      readonly by_another: boolean;
-    } | undefined;
-    /** What people are asked or told. */
-    readonly message?: string | undefined;
-    /** When the wait began. */
-    readonly since: string;
-    /** When its time is over. */
-    readonly until: string;
-    /** What happens then. */
-    readonly on_timeout: "resume" | "fail";
-  } | undefined;
+  readonly waiting_for?: Awaited | undefined;
   /** In the answer to a retry: the dependents that wait for this task again. */
   readonly revived_dependents?: {
     /** How many tasks wait again. */
@@ -2123,6 +2105,27 @@ export interface Resumed {
   } | undefined;
   /** When that was. */
   readonly at: string;
+}
+
+/** What a task waits for without a worker. */
+export interface Awaited {
+  /** The event's name. */
+  readonly event?: string | undefined;
+  /** Whose decision it is. */
+  readonly approval?: {
+    /** The least role. */
+    readonly by: "member" | "admin" | "owner";
+    /** Whether the task's creator may not decide. */
+    readonly by_another: boolean;
+  } | undefined;
+  /** What people are asked or told. */
+  readonly message?: string | undefined;
+  /** When the wait began. */
+  readonly since: string;
+  /** When its time is over. */
+  readonly until: string;
+  /** What happens then. */
+  readonly on_timeout: "resume" | "fail";
 }
 
 /** What a task waits for after an attempt, without a worker. */

@@ -34,7 +34,7 @@ import { RETRY_POLICY } from "./retry_schema.ts";
 import { DIALECT_WARNINGS } from "./dialect_warning.ts";
 import { type Task, TASK_STATUSES, type TaskDefinition } from "./task.ts";
 import { optionalTime } from "./instant.ts";
-import { AWAITED_SHOWN } from "./wait_schema.ts";
+import { AWAITED } from "./wait_schema.ts";
 import {
   ACTOR,
   ATTEMPT_SHOWN,
@@ -459,10 +459,11 @@ export const TASK_FIELDS = {
   waiting_for: {
     kind: "service",
     shown: said(
-      "The event or the approval that the task waits for after an attempt; " +
-        "it is `scheduled` for the end of that wait",
-      AWAITED_SHOWN,
+      "The event or approval it waits for; it is `scheduled` for the end of " +
+        "the wait",
+      AWAITED.json,
     ),
+    isMomentary: true,
     mayLack: true,
   },
   revived_dependents: {

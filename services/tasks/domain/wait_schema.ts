@@ -13,7 +13,6 @@ import {
   withDefault,
 } from "../../shared/schema/object.ts";
 import {
-  type JsonSchema,
   named,
   said,
   type Schema,
@@ -146,22 +145,26 @@ function toAsked(
 }
 
 /** What a task waits for, as the API shows it. */
-export const AWAITED_SHOWN: JsonSchema = shownObject({
-  event: said("The event's name"),
-  approval: said(
-    "Whose decision it is",
-    shownObject({
-      by: said("The least role", { enum: APPROVER_ROLES }),
-      by_another: said("Whether the task's creator may not decide", {
-        type: "boolean",
+export const AWAITED: Shape = named(
+  "Awaited",
+  shape(shownObject({
+    event: said("The event's name"),
+    approval: said(
+      "Whose decision it is",
+      shownObject({
+        by: said("The least role", { enum: APPROVER_ROLES }),
+        by_another: said("Whether the task's creator may not decide", {
+          type: "boolean",
+        }),
       }),
-    }),
-  ),
-  message: said("What people are asked or told"),
-  since: said("When the wait began", TIME),
-  until: said("When its time is over", TIME),
-  on_timeout: said("What happens then", { enum: ["resume", "fail"] }),
-}, ["event", "approval", "message"]);
+    ),
+    message: said("What people are asked or told"),
+    since: said("When the wait began", TIME),
+    until: said("When its time is over", TIME),
+    on_timeout: said("What happens then", { enum: ["resume", "fail"] }),
+  }, ["event", "approval", "message"])),
+  "What a task waits for without a worker",
+);
 
 /** Shows what a task waits for; undefined when it does not wait. */
 export function showAwaited(

@@ -25,7 +25,7 @@ import type { TasksParts } from "./task_schema.ts";
 import { applyVerb, type Companions, VERB_ROUTE } from "./task_verbs.ts";
 
 const EVENT = named(
-  "TaskEvent",
+  "EventForTask",
   object({
     event: described(EVENT_NAME, "The name that the task waits for"),
     data: withDefault(
@@ -35,7 +35,7 @@ const EVENT = named(
     ),
   }),
   {
-    description: "An event for a task",
+    description: "What has happened that the task may wait for, with its data",
     examples: [{ event: "paid", data: { amount: 1_700 } }],
   },
 );
