@@ -58,9 +58,9 @@ serviceTest(["postgres"], {
         await pool.query(prepare);
         for (const sort of ["date", "created_at"] as const) {
           for (const order of ["asc", "desc"] as const) {
-            const query = {
+            const query: ListSubject["query"] = {
               ...{ tenantId: "tnt_a", by: "date", sort, order, limit: 50 },
-            } as const;
+            };
             const subject: ListSubject = {
               query: { ...query, repeats: true },
               tenant: name?.tenant ?? 0,
