@@ -1877,6 +1877,10 @@ export interface Overview {
     /** The earliest date of those. */
     readonly late_since: string | null;
   }>;
+  /** Tasks that wait for the approval of a person. */
+  readonly approvals: number;
+  /** Whether `approvals` is all of them. */
+  readonly approvals_is_exact: boolean;
   /** The last 24 hours in steps of 5 minutes. */
   readonly activity: Activity;
   /** Tasks that repeat and whose last run failed, the latest failure first. */
