@@ -136,7 +136,7 @@ async function waitsForOthers(service: TasksProcess): Promise<void> {
   await assertRejects(
     () => tasks.approve(id, { ifVersion: 1 }),
     TasksError,
-    "Cannot approve",
+    "the version has changed",
   );
   await tasks.approve(id, { comment: "Ship it" });
   const { status, result, executions } = await ended(tasks, id);
