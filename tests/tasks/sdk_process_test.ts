@@ -130,7 +130,7 @@ async function waitsForOthers(service: TasksProcess): Promise<void> {
   const { hindrances } = await tasks.explain(id);
   assertEquals(
     hindrances[0]?.message,
-    "It waits for the approval of an owner: Ship order 7?",
+    'It waits for the approval of an owner ("Ship order 7?")',
   );
   assertEquals((await tasks.overview()).approvals, 1);
   await assertRejects(
