@@ -209,6 +209,7 @@ export async function recall(
     dropped_count: dropped > 0 ? dropped : undefined,
     truncated: isTruncated ? true : undefined,
     omitted_ids: isTruncated ? readStrings(json, "omitted_ids") : undefined,
+    partial: readOptionalBoolean(json, "partial") === true ? true : undefined,
   });
 }
 

@@ -235,6 +235,12 @@ export interface RecallResult {
    * `ids` returns them. Present when `truncated` is true.
    */
   readonly omitted_ids?: readonly string[];
+  /**
+   * Whether memories may be missing, as the relayer was still reading those of
+   * this account; the same recall finds all a few seconds later. Absent when
+   * none are missing.
+   */
+  readonly partial?: boolean;
   /** The number of tokens; only present when `maxTokens` was given. */
   readonly meta?: RecallTokenMeta;
 }

@@ -38,10 +38,15 @@ export interface RelayerEnv extends Readonly<Record<string, string>> {
  * Starts the relayer with settings, and rate limits off.
  *
  * @param options.flags Flags of the runtime beside the permissions.
+ * @param options.waitsFor What it waits for: health, which waits a moment for
+ * the index, or an open port.
  */
 export async function startRelayer(
   env: RelayerEnv,
-  { flags = [] }: { readonly flags?: readonly string[] } = {},
+  { flags = [], waitsFor = "health" }: {
+    readonly flags?: readonly string[];
+    readonly waitsFor?: "health" | "port";
+  } = {},
 ): Promise<RelayerProcess> {
   const [port] = freePorts(1);
   const settings = {
@@ -55,7 +60,7 @@ export async function startRelayer(
   const process = await MeasuredProcess.start({
     command: serviceCommand("relayer", { env: settings, flags }),
     env: settings,
-    readyUrl: `${url}/health`,
+    readyUrl: waitsFor === "port" ? `tcp://127.0.0.1:${port}` : `${url}/health`,
   });
   return { process, url };
 }

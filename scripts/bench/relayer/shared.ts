@@ -138,10 +138,10 @@ async function measureFresh(
   shown: string,
 ): Promise<void> {
   for (const { process } of relayers) await process.stop();
-  const fresh = await startRelayer({
-    ...env,
-    DATA_DIR: await run.makeFolder(),
-  });
+  const fresh = await startRelayer(
+    { ...env, DATA_DIR: await run.makeFolder() },
+    { waitsFor: "port" },
+  );
   run.keep(fresh.process);
   if (account === undefined) return;
   await using mem = openMem(fresh, account);

@@ -116,6 +116,17 @@ export interface SearchOptions extends VectorSearchOptions {
    * @default it is asked for now
    */
   readonly look?: Look | undefined;
+  /**
+   * Searches what was read so far when the owner's rows are still being read.
+   *
+   * @default the search waits until all are read
+   */
+  readonly early?: {
+    /** Milliseconds that the search waits for all of them. */
+    readonly afterMs: number;
+    /** Called when the hits are of what was read so far. */
+    readonly onEarly: () => void;
+  } | undefined;
 }
 
 /** An owner whose memories are in memory or are being read. */
@@ -232,8 +243,9 @@ export class OwnerIndex {
     const state = this.#getState(owner);
     state.users++;
     try {
-      if (state.load !== undefined) await state.loading;
-      if (look !== undefined) await state.follower?.catchUp(look);
+      if (await this.#isRead(state, options)) {
+        if (look !== undefined) await state.follower?.catchUp(look);
+      } else options.early?.onEarly();
       options.signal?.throwIfAborted();
       return await this.#searchNow(query, state, options);
     } finally {
@@ -415,6 +427,27 @@ export class OwnerIndex {
     onRead?.(owner, { memories: loaded + otherEmbedder, due });
     if (isAsked) warnOfLeftOut(counts, { logger, wanted, owner });
     this.#makeRoom();
+  }
+
+  /** Waits for the load, if there is one; false when that takes too long. */
+  async #isRead(
+    state: OwnerState,
+    { early }: SearchOptions,
+  ): Promise<boolean> {
+    if (state.load === undefined) return true;
+    if (early !== undefined) {
+      const late = Promise.withResolvers<void>();
+      const timer = this.#options.clock.setTimer(late.resolve, early.afterMs);
+      try {
+        await Promise.race([state.loading, late.promise]);
+      } finally {
+        timer.cancel();
+      }
+      // A snapshot is quick, and is there as a whole or not at all.
+      if (state.load?.readsRows === true) return false;
+    }
+    await state.loading;
+    return true;
   }
 
   async #searchNow(

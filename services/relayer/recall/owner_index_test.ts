@@ -2,6 +2,7 @@ import { assert, assertEquals, assertRejects } from "@std/assert";
 import { FakeClock } from "../../../tests/support/fake_clock.ts";
 import { RecordingLogger } from "../../../tests/support/recording_logger.ts";
 import { SeededRandom } from "../../../tests/support/seeded_random.ts";
+import { waitUntil } from "../../../tests/support/wait_until.ts";
 import type { FairTurns } from "../../shared/fair_turns.ts";
 import { NEVER_PAUSING } from "../../shared/slices.ts";
 import type { MemoryRow } from "../store/rows.ts";
@@ -83,6 +84,38 @@ Deno.test("OwnerIndex.search() ends with its signal, and the load goes on for ot
   await assertRejects(() => ended, Error, "late");
   assertEquals(await going, ["a"]);
   assertEquals(world.scans.length, 1);
+});
+
+Deno.test("OwnerIndex.search() finds what was read so far when its time is over, and all later", async () => {
+  const gate = Promise.withResolvers<void>();
+  const clock = new FakeClock();
+  let delays = 0;
+  const world = new World({
+    // The second page is not read before the gate opens; reading and opening
+    // the first one take five delays.
+    delay: () => ++delays > 5 ? gate.promise : Promise.resolve(),
+    clock,
+  });
+  // The rows of a page, and one more.
+  world.put(...["a", "b", "c", "d"].map((id) => ({ owner: "0x01", id })));
+  let early = 0;
+  const search = async () =>
+    (await world.index.search({
+      ...{ owner: "0x01", namespace: "n", vector: VECTOR, limit: 10 },
+    }, {
+      pausing: NEVER_PAUSING,
+      early: { afterMs: 1_000, onEarly: () => early++ },
+    })).map(({ id }) => id);
+  const first = search();
+  await waitUntil(() => delays === 6, { what: "the second page" });
+  await clock.advance(999);
+  assertEquals(early, 0);
+  await clock.advance(1);
+  assertEquals(await first, ["a", "b", "c"]);
+  assertEquals(early, 1);
+  gate.resolve();
+  assertEquals(await search(), ["a", "b", "c", "d"]);
+  assertEquals([early, world.scans.length], [1, 1]);
 });
 
 Deno.test("OwnerIndex.search() tells all who wait of a failed read, and the next one tries again", async () => {

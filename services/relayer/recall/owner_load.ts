@@ -81,6 +81,7 @@ export class OwnerLoad {
   readonly #opener: RowOpener;
   #unsaved: number | undefined;
   #change = 0;
+  #readsRows = false;
 
   /** A load that has not begun. */
   constructor(owner: string, parts: OwnerLoadParts) {
@@ -103,6 +104,14 @@ export class OwnerLoad {
    */
   get unsaved(): number | undefined {
     return this.#unsaved;
+  }
+
+  /**
+   * Whether rows are read one after the other, so that the index has more of
+   * them all the time and none that were removed.
+   */
+  get readsRows(): boolean {
+    return this.#readsRows;
   }
 
   /** Notes that a memory was added to the index or removed from it. */
@@ -135,6 +144,7 @@ export class OwnerLoad {
     const { store, pageRows = PAGE_ROWS } = this.#parts;
     const counts = { ...NO_COUNTS };
     const owner = this.#owner;
+    this.#readsRows = true;
     let afterId: string | undefined;
     for (;;) {
       options.signal.throwIfAborted();

@@ -143,6 +143,12 @@ export type RecallOutcome =
      * @default {false}
      */
     readonly isByWords?: boolean;
+    /**
+     * Whether memories may be missing, as the owner's were still being read.
+     *
+     * @default {false}
+     */
+    readonly isPartial?: boolean;
   }
   | {
     readonly kind: "timeout";

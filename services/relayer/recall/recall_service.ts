@@ -76,6 +76,13 @@ interface RecallServiceOptions extends HitReaderOptions {
    * @default {1}
    */
   readonly vectorWeight?: number | undefined;
+  /**
+   * Milliseconds after which a recall answers by the memories that were read so
+   * far, where those of the owner are still being read.
+   *
+   * @default {1_000}
+   */
+  readonly partialAfterMs?: number | undefined;
 }
 
 /** Recalls from the index in memory. */
@@ -109,9 +116,9 @@ export class RecallService {
         { signal: progress.signal, key: request.owner },
       );
       if (read.kind !== "ok") return read;
-      const { isByWords } = found;
-      const look = { before: found.look, later: progress.later };
-      return { ...await this.#withoutRemoved(read, look, request), isByWords };
+      return await this.#withoutRemoved(read, request, {
+        ...{ found, later: progress.later },
+      });
     });
   }
 
@@ -120,21 +127,17 @@ export class RecallService {
     return this.#bounded(request, async (progress) => {
       const found = await this.#search(request, progress);
       if (found.kind !== "found") return found;
-      const look = {
-        before: found.look,
-        later: this.#options.index.look?.(request.owner),
+      const read: AnsweredRecall = {
+        kind: "ok",
+        memories: found.hits.map((hit) => plainMemory(hit, request)),
+        dropped: 0,
+        omittedIds: [],
+        readBytes: 0,
       };
-      return await this.#withoutRemoved(
-        {
-          kind: "ok",
-          memories: found.hits.map((hit) => plainMemory(hit, request)),
-          dropped: 0,
-          omittedIds: [],
-          readBytes: 0,
-        },
-        look,
-        request,
-      );
+      return await this.#withoutRemoved(read, request, {
+        found,
+        later: this.#options.index.look?.(request.owner),
+      });
     });
   }
 
@@ -185,6 +188,13 @@ export class RecallService {
     signal.throwIfAborted();
     progress.at.stage = "vector_search";
     renewal?.noteRecall(owner);
+    const { partialAfterMs: afterMs = PARTIAL_AFTER_MS } = this.#options;
+    let isPartial = false;
+    const early = {
+      // Time is left to read the blobs.
+      afterMs: Math.min(afterMs, (request.deadlineMs ?? Infinity) / 2),
+      onEarly: () => isPartial = true,
+    };
     const hits = await index.search({
       owner,
       namespace,
@@ -192,25 +202,26 @@ export class RecallService {
       limit: candidateCount(limit, ordering),
       ...{ filter, ids },
       fused: isByWords ? wordsQuery(request) : fused,
-    }, { pausing, signal, look });
+    }, { pausing, signal, look, early });
     const ordered = orderHits(hits, { ordering, limit, nowMs: clock.nowMs() });
-    return { kind: "found", hits: ordered, isByWords, look };
+    return { kind: "found", hits: ordered, isByWords, isPartial, look };
   }
 
   /**
    * Leaves out memories that another instance has removed since the search
-   * began.
+   * began, or since they were read where the others are still being read.
    */
   async #withoutRemoved(
-    read: AnsweredRecall,
-    { before, later }: {
-      readonly before: Look | undefined;
+    all: AnsweredRecall,
+    { owner }: RecallRequest,
+    { found: { look: before, isByWords, isPartial }, later }: {
+      readonly found: Found;
       readonly later: Look | undefined;
     },
-    { owner }: RecallRequest,
   ): Promise<AnsweredRecall> {
+    const read = { ...all, isByWords, isPartial };
     if (before === undefined || later === undefined) return read;
-    if (await before.head === await later.head) return read;
+    if (await before.head === await later.head && !isPartial) return read;
     const { store } = this.#options;
     const ids = [...read.memories.map(({ id }) => id), ...read.omittedIds];
     const rows = await store.memories(owner, ids);
@@ -236,12 +247,16 @@ export class RecallService {
 
 /** Recalls of one owner that get and open blobs at the same time. */
 const PARALLEL_RECALLS_PER_OWNER = 4;
+/** With the time for blobs, a recall is then answered within two seconds. */
+const PARTIAL_AFTER_MS = 1_000;
 
 interface Found {
   readonly kind: "found";
   readonly hits: readonly OrderedHit[];
   /** Whether words ranked in place of vectors. */
   readonly isByWords: boolean;
+  /** Whether the owner's memories were still being read. */
+  readonly isPartial: boolean;
   /** What the search had to find of a shared store. */
   readonly look: Look | undefined;
 }

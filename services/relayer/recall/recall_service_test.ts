@@ -73,6 +73,43 @@ Deno.test("RecallService.recall() ranks by words alone when the embedder is away
   assertEquals(plain.kind, "unavailable");
 });
 
+Deno.test("RecallService.recall() says that memories may be missing, and shows none that another instance has removed meanwhile", async () => {
+  const world = await createWorld(["green tea", "black tea"]);
+  const { index } = world;
+  let [isEarly, hasOthers] = [false, false];
+  const afterMs: (number | undefined)[] = [];
+  const service = new RecallService({
+    ...world,
+    index: {
+      look: () =>
+        hasOthers ? { head: Promise.resolve(7), least: 0 } : undefined,
+      search: (query, { early, ...options }) => {
+        afterMs.push(early?.afterMs);
+        if (isEarly) early?.onEarly();
+        return index.search(query, options);
+      },
+    },
+  });
+  const recall = async (request: Partial<RecallRequest> = {}) => {
+    const outcome = await service.recall({
+      ...{ owner: OWNER, namespace: "n", query: "tea", limit: 3 },
+      ...{ ordering: { kind: "relevance" }, ...request },
+    });
+    assert(outcome.kind === "ok");
+    const { memories, isPartial } = outcome;
+    return { ids: memories.map(({ id }) => id).sort(), isPartial };
+  };
+  assertEquals(await recall(), { ids: ["m0", "m1"], isPartial: false });
+  isEarly = true;
+  const asked = { deadlineMs: 1_000 };
+  assertEquals(await recall(asked), { ids: ["m0", "m1"], isPartial: true });
+  hasOthers = true;
+  // The index has not heard of it, and the number was the same all the time.
+  world.store.rows.delete(`${OWNER}/m1`);
+  assertEquals(await recall(), { ids: ["m0"], isPartial: true });
+  assertEquals(afterMs, [1_000, 500, 1_000]);
+});
+
 Deno.test("RecallService.recall() ranks by words alone when the embedder takes too long", async () => {
   const world = await createWorld(["Ann drinks green tea", "the key is here"]);
   const signals: (AbortSignal | undefined)[] = [];

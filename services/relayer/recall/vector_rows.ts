@@ -29,30 +29,42 @@ const MAX_COLUMNS = 65_536;
 
 /** Copies a vector, without its zeros where that saves memory. */
 export function packVector(vector: Float32Array): PackedVector {
+  const { length: width } = vector;
+  const most = width > MAX_COLUMNS ? 0 : Math.floor(width * SPARSE_SHARE);
+  const columns = new Uint16Array(most);
   let count = 0;
   let squares = 0;
-  for (let column = 0; column < vector.length; column++) {
-    const value = vector[column] ?? 0;
-    if (value === 0) continue;
-    count++;
-    squares += value * value;
+  const pairs = pairsOf(vector);
+  // Most numbers of most vectors are zeros, which go by two at a time.
+  for (let pair = 0; pair < pairs.length; pair++) {
+    if (pairs[pair] === 0) continue;
+    for (let column = 2 * pair; column < 2 * pair + 2; column++) {
+      const value = vector[column]!;
+      if (value === 0) continue;
+      // Beyond `most` nothing is written.
+      columns[count++] = column;
+      squares += value * value;
+    }
+  }
+  const last = 2 * pairs.length < width ? vector[width - 1]! : 0;
+  if (last !== 0) {
+    columns[count++] = width - 1;
+    squares += last * last;
   }
   const length = Math.sqrt(squares);
-  if (
-    count > vector.length * SPARSE_SHARE || vector.length > MAX_COLUMNS
-  ) {
+  if (count > most) {
     return { columns: undefined, values: vector.slice(), length };
   }
-  const columns = new Uint16Array(count);
   const values = new Float32Array(count);
-  let at = 0;
-  for (let column = 0; at < count; column++) {
-    const value = vector[column] ?? 0;
-    if (value === 0) continue;
-    columns[at] = column;
-    values[at++] = value;
-  }
-  return { columns, values, length };
+  for (let at = 0; at < count; at++) values[at] = vector[columns[at]!]!;
+  return { columns: columns.slice(0, count), values, length };
+}
+
+/** The numbers of a vector by twos: 0 stands for two zeros. */
+function pairsOf(vector: Float32Array): Float64Array {
+  const isAligned = vector.byteOffset % Float64Array.BYTES_PER_ELEMENT === 0;
+  const { buffer, byteOffset, length } = isAligned ? vector : vector.slice();
+  return new Float64Array(buffer, byteOffset, length >> 1);
 }
 
 /**

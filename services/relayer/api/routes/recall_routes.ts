@@ -38,6 +38,7 @@ import { memoryAnswer } from "../document/memory_answers.ts";
 import { signedPost } from "../json_body.ts";
 import type { RelayerParts } from "../parts.ts";
 import type { SignedRoute } from "../route.ts";
+import { OPENS } from "../token_rule.ts";
 
 /** A memory with its text, as clients see it. */
 export function recalledView(memory: RecalledMemory): JsonView {
@@ -133,6 +134,8 @@ export function recallRoute({ recall, clock }: RelayerParts): SignedRoute {
       means: "The memories, best first",
       others: { ...LOCKED_WORDS, 504: "`deadline_ms` was over" },
     },
+    token: OPENS,
+    namespacesOf: ({ namespace }) => [namespace],
     onlyReads: true,
     async answer({ caller, arrivedMs, signal, pausing }, body) {
       const { query, limit, namespace, filter, ids, deadline_ms } = body;
@@ -153,13 +156,15 @@ export function recallRoute({ recall, clock }: RelayerParts): SignedRoute {
         ...{ signal, pausing, filter, ids, ranking, explain },
       });
       if (outcome.kind !== "ok") return recallRefusal(outcome, { passedMs });
-      const { memories, dropped, omittedIds, readBytes, isByWords } = outcome;
+      const { memories, dropped, omittedIds, readBytes } = outcome;
+      const { isByWords, isPartial } = outcome;
       const json = {
         results: memories.map(recalledView),
         total: memories.length,
         dropped_count: dropped > 0 ? dropped : undefined,
         truncated: omittedIds.length > 0 ? true : undefined,
         omitted_ids: omittedIds.length > 0 ? omittedIds : undefined,
+        partial: isPartial === true ? true : undefined,
         notice: isByWords === true ? BY_WORDS : undefined,
       };
       return { ...ok(json), readBytes };

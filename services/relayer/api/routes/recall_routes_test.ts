@@ -47,6 +47,7 @@ Deno.test("POST /api/recall shows memories as clients know them", async () => {
     dropped: 3,
     omittedIds: [],
     readBytes: 0,
+    isPartial: true,
   };
   const { json } = await call("POST", "/api/recall", {
     body: { query: "tea" },
@@ -64,6 +65,7 @@ Deno.test("POST /api/recall shows memories as clients know them", async () => {
     ],
     total: 2,
     dropped_count: 3,
+    partial: true,
   });
 });
 

@@ -110,6 +110,8 @@ function bytesIn(term: string): number {
   return bytes;
 }
 
+const DECODER = new TextDecoder();
+
 /**
  * Decodes what {@linkcode encodeWords} gave; undefined when the bytes are
  * something else, or of a version with other terms: then words have to be made
@@ -119,8 +121,8 @@ export function decodeWords(bytes: Uint8Array): MemoryWords | undefined {
   if (bytes.length < HEAD_BYTES || bytes[0] !== WORDS_VERSION) return undefined;
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const count = view.getUint16(7, true);
-  const [speaker, ...names] = new TextDecoder()
-    .decode(bytes.subarray(HEAD_BYTES + count)).split(BREAK);
+  const text = DECODER.decode(bytes.subarray(HEAD_BYTES + count));
+  const [speaker, ...names] = text.split(BREAK);
   if (names.length !== count) return undefined;
   const has = (sign: keyof Signs): boolean =>
     ((bytes[1] ?? 0) & 1 << SIGNS.indexOf(sign)) !== 0;

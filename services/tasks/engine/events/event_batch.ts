@@ -63,13 +63,19 @@ const encoder = new TextEncoder();
 export class EventBatch {
   /** The cursor to go on from after them. */
   readonly end: string;
+  /** Whether there were others before the end, which were not read. */
+  readonly hasMore: boolean;
   readonly #events: readonly TenantEvent[];
   readonly #passed = new Map<string, Passed>();
 
   /** Takes the events. */
-  constructor(events: readonly TenantEvent[], end: string) {
+  constructor(
+    events: readonly TenantEvent[],
+    { end, hasMore }: Pick<EventBatch, "end" | "hasMore">,
+  ) {
     this.#events = events;
     this.end = end;
+    this.hasMore = hasMore;
   }
 
   /** What readers of a filter get. */

@@ -35,6 +35,7 @@ export class EventDigest {
   readonly #clock: Clock;
   readonly #readers = new Set<Send>();
   #counts = new Map<string, number>();
+  #hasMore = false;
   #last: EventBatch | undefined;
   #timer: Timer | undefined;
   #toldMs = -Infinity;
@@ -66,7 +67,8 @@ export class EventDigest {
     if (batch === this.#last) return;
     this.#last = batch;
     const { events } = batch.of(this.filter);
-    if (events.length === 0) return;
+    if (events.length === 0 && !batch.hasMore) return;
+    this.#hasMore ||= batch.hasMore;
     for (const { type } of events) {
       this.#counts.set(type, (this.#counts.get(type) ?? 0) + 1);
     }
@@ -85,9 +87,13 @@ export class EventDigest {
       type: "digest",
       timestamp: utcTime(this.#toldMs),
       id,
-      data: { counts: Object.fromEntries(this.#counts) },
+      data: {
+        counts: Object.fromEntries(this.#counts),
+        more: this.#hasMore || undefined,
+      },
     });
     this.#counts = new Map();
+    this.#hasMore = false;
     const bytes = frameBytes({ id, event: "digest", data });
     for (const send of [...this.#readers]) send(bytes);
   }

@@ -55,10 +55,11 @@ export class EventFeed {
   readonly #current = new Set<EventReader>();
   /** Those who get what was before, by the cursor that they have come to. */
   #behind = new Map<string, Behind>();
-  readonly #viewer = new EventViewer();
+  #viewer = new EventViewer();
   readonly #ending = new AbortController();
   #cursor = "";
-  #wake: (() => void) | undefined;
+  /** What ends the sleep. */
+  readonly #ends: { wake?: () => void; hurry?: () => void } = {};
   #isWoken = false;
   #run: Promise<void> | undefined;
 
@@ -94,6 +95,7 @@ export class EventFeed {
 
   /** Adds a reader, which begins after a cursor, or now. */
   add(reader: EventReader, after: string | undefined): void {
+    if (!reader.getsDigests) this.#ends.hurry?.();
     if (after === undefined || after === this.#cursor) {
       reader.begin(this.#cursor);
       this.#current.add(reader);
@@ -123,7 +125,7 @@ export class EventFeed {
   /** Reads soon, as there may be more events. */
   wake(): void {
     this.#isWoken = true;
-    this.#wake?.();
+    this.#ends.wake?.();
   }
 
   /** Sends all a sign of life, with the place that they have come to. */
@@ -147,7 +149,8 @@ export class EventFeed {
   /** Stops, and waits for the read under way. */
   async stop(): Promise<void> {
     this.#ending.abort();
-    this.#wake?.();
+    this.#ends.hurry?.();
+    this.#ends.wake?.();
     await this.#run;
   }
 
@@ -158,8 +161,10 @@ export class EventFeed {
     while (!signal.aborted) {
       this.#isWoken = false;
       let hasMore = false;
+      let hasRead = false;
       try {
-        const { isHeld, isFull } = await this.#readOn();
+        const { isHeld, isFull, isEmpty } = await this.#readOn();
+        hasRead = !isEmpty;
         hasMore = isFull || await this.#readBehind();
         heldMs = isHeld ? Math.min(MAX_HELD_MS, 2 * heldMs || HELD_MS) : 0;
       } catch (error) {
@@ -168,26 +173,31 @@ export class EventFeed {
       }
       if (!hasMore) {
         await pause(GATHER_MS, { clock, signal });
-        await this.#wait(heldMs > 0 ? heldMs : LOOK_MS);
+        if (hasRead && this.#getOnlyDigests) {
+          await this.#sleep(this.#leastEveryMs - GATHER_MS, "hurry");
+        }
+        if (!this.#isWoken) await this.#sleep(heldMs || LOOK_MS, "wake");
       }
     }
   }
 
-  /** Waits until it is woken, or some time. */
-  async #wait(forMs: number): Promise<void> {
-    if (this.#isWoken || this.#ending.signal.aborted) return;
+  /** Sleeps some time, or until it is woken, or until it has to hurry. */
+  async #sleep(forMs: number, until: "wake" | "hurry"): Promise<void> {
+    if (this.#ending.signal.aborted) return;
     await new Promise<void>((resolve) => {
       const timer = this.#options.clock.setTimer(resolve, forMs);
-      this.#wake = () => {
+      this.#ends[until] = () => {
         timer.cancel();
         resolve();
       };
     });
-    this.#wake = undefined;
+    delete this.#ends[until];
   }
 
   /** Tells those who are up to date what has come. */
-  async #readOn(): Promise<{ isHeld: boolean; isFull: boolean }> {
+  async #readOn(): Promise<
+    { isHeld: boolean; isFull: boolean; isEmpty: boolean }
+  > {
     let page = await this.#read({ after: this.#cursor });
     if (page.end === "") {
       // The store has lost them, or they were not kept for longer.
@@ -197,9 +207,41 @@ export class EventFeed {
     if (page.isReset) {
       for (const reader of this.#current) reader.reset();
     }
-    this.#tell(page, { readers: this.#current, viewer: this.#viewer });
-    this.#cursor = page.end;
-    return { isHeld: page.isHeld, isFull: page.events.length === PAGE };
+    const isFull = page.events.length === PAGE;
+    const end = isFull ? await this.#endToSkipTo() : undefined;
+    const readers = this.#current;
+    this.#tell(page, { readers, viewer: this.#viewer, skippedTo: end });
+    this.#cursor = end ?? page.end;
+    // The next event does not follow the one that was viewed last.
+    if (end !== undefined) this.#viewer = new EventViewer();
+    return {
+      isHeld: page.isHeld,
+      isFull: isFull && end === undefined,
+      isEmpty: page.events.length === 0,
+    };
+  }
+
+  /** Whether all readers get digests. */
+  get #getOnlyDigests(): boolean {
+    return this.#behind.size === 0 &&
+      this.#current.values().every(({ getsDigests }) => getsDigests);
+  }
+
+  /** The least time between two digests of any reader. */
+  get #leastEveryMs(): number {
+    const times = this.#current.values().map(({ everyMs = 0 }) => everyMs);
+    return times.reduce((least, ms) => Math.min(least, ms), LOOK_MS);
+  }
+
+  /**
+   * Where the events end, if readers do without those in between: many open
+   * pages then cost the same however much happens.
+   */
+  async #endToSkipTo(): Promise<string | undefined> {
+    if (!this.#getOnlyDigests) return undefined;
+    const { end, isHeld } = await this.#read({});
+    // A reader of each event may have come meanwhile.
+    return isHeld || end === "" || !this.#getOnlyDigests ? undefined : end;
   }
 
   /**
@@ -240,10 +282,19 @@ export class EventFeed {
     if (there.readers.size > 0) this.#behind.set(cursor, there);
   }
 
-  #tell({ events: stored, end }: EventPage, { readers, viewer }: Behind): void {
+  #tell(
+    { events: stored, end }: EventPage,
+    { readers, viewer, skippedTo }: Behind & {
+      /** Where readers go on that do without the events in between. */
+      readonly skippedTo?: string | undefined;
+    },
+  ): void {
     if (stored.length === 0) return;
     const events = stored.flatMap((one) => viewer.view(one) ?? []);
-    const batch = new EventBatch(events, end);
+    const batch = new EventBatch(events, {
+      end: skippedTo ?? end,
+      hasMore: skippedTo !== undefined,
+    });
     for (const reader of [...readers]) reader.take(batch);
     this.#options.onTold(events.length);
   }

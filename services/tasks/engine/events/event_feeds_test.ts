@@ -154,6 +154,37 @@ Deno.test("EventFeeds sends a digest at most once in its time", async () => {
   await test.parts.events.stop();
 });
 
+Deno.test("EventFeeds counts a part of very many events, says so, and goes on behind them", async () => {
+  const test = await openTestEngine();
+  const worker = await test.worker();
+  const reader = await open(test, { everyMs: 1_000 });
+  const failures = await open(test, { everyMs: 1_000, types: ["task.failed"] });
+  for (let index = 0; index < 1_300; index++) await test.task(worker);
+  const [digest] = await take(test, reader);
+  assertEquals(digest?.json.data, {
+    counts: { "task.created": 500 },
+    more: true,
+  });
+  assertEquals(
+    (await take(test, failures)).map(({ json }) => json.data),
+    [{ counts: {}, more: true }],
+  );
+  await test.clock.advance(1_000);
+  await test.task(worker);
+  await test.clock.advance(1_000);
+  const after = await take(test, reader);
+  assertEquals(after.map(({ json }) => json.data), [
+    { counts: { "task.created": 1 } },
+  ]);
+  // One that is told each event misses none that comes after it.
+  const each = await open(test);
+  for (let index = 0; index < 1_300; index++) await test.task(worker);
+  const all = [];
+  for (let round = 0; round < 5; round++) all.push(...await take(test, each));
+  assertEquals(all.length, 1_300);
+  await test.parts.events.stop();
+});
+
 Deno.test("EventFeeds cuts a reader that does not read, and keeps the others", async () => {
   const test = await openTestEngine();
   const worker = await test.worker();

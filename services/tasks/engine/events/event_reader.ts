@@ -68,6 +68,11 @@ export class EventReader implements ByteStream {
     return this.#options.digest !== undefined;
   }
 
+  /** The least time between two digests, if it gets those. */
+  get everyMs(): number | undefined {
+    return this.#options.digest?.everyMs;
+  }
+
   /** Tells where it begins. */
   begin(cursor: string): void {
     this.#put(frameBytes({ id: cursor, retryMs: RETRY_MS }));
