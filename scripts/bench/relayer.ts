@@ -31,6 +31,7 @@ import {
   createAccount,
   startRelayer,
 } from "./relayer/relayer_process.ts";
+import { measureAgents } from "./relayer/agents.ts";
 import { measureShared, measureSharedRecall } from "./relayer/shared.ts";
 import { measureRetrieval, RETRIEVAL_FLAGS } from "./relayer/retrieval.ts";
 import { storeMemories } from "./relayer/stored_memories.ts";
@@ -130,6 +131,7 @@ file has; 5 has no answer, and does not count in the first row.`,
       vault: measureVault,
       vectors: measureVectors,
       shared: measureShared,
+      mcp: (run) => measureAgents(run, run.values),
       "shared-recall": (run) =>
         measureSharedRecall(run, {
           sizes: run.values.memories.map(Number),

@@ -104,8 +104,14 @@ const VAULT_USERS: readonly string[] = [
   "services/shared/ledger/",
 ];
 
-/** The page that owners run in their browsers is a client, as others are. */
-const BROWSER_PAGE = "services/relayer/browser/";
+/**
+ * The page that owners run in their browsers is a client, as others are; so are
+ * the tools that agents call, which act for an owner with the SDK.
+ */
+const CLIENTS: readonly string[] = [
+  "services/relayer/browser/",
+  "services/relayer/mcp/",
+];
 
 function mayUseVault(from: string, to: string): boolean {
   return to.startsWith("sdk/vault/") &&
@@ -136,7 +142,8 @@ function serviceFault(edge: ServiceImport): string | undefined {
       : "a service imports no other service";
   }
   if (imported.kind === "sdk") {
-    return mayUseVault(from, to) || from.startsWith(BROWSER_PAGE)
+    return mayUseVault(from, to) ||
+        CLIENTS.some((room) => from.startsWith(room))
       ? undefined
       : "a service does not import the SDK";
   }

@@ -29,12 +29,19 @@ const MARKER_BYTES = 16;
 
 /** Formats memories between markers made for this prompt alone. */
 export function buildFence(memories: readonly ShownMemory[]): Fence {
+  return fenceLines(memories.map(formatLine));
+}
+
+/**
+ * Puts lines between markers made for this prompt alone. Text of memories in
+ * the lines has to be written by {@linkcode quoteMemory}.
+ */
+export function fenceLines(lines: readonly string[]): Fence {
   const random = randomBytes(MARKER_BYTES);
   const marker = Array.from(
     random,
     (byte) => byte.toString(16).padStart(2, "0"),
   ).join("");
-  const lines = memories.map(formatLine);
   return {
     policy: "Memories of earlier conversations stand between the " +
       `markers <memories ${marker}> and </memories ${marker}>, one memory in ` +
@@ -45,13 +52,17 @@ export function buildFence(memories: readonly ShownMemory[]): Fence {
   };
 }
 
-/**
- * Writes a memory as one line of JSON, whatever characters its text holds, and
- * escapes the characters that markers are made of.
- */
 function formatLine({ text, relevance }: ShownMemory): string {
   const rounded = Math.round(relevance * 1_000) / 1_000;
-  return JSON.stringify({ text, relevance: rounded })
+  return quoteMemory({ text, relevance: rounded });
+}
+
+/**
+ * Writes a memory's text, or an object with it, as one line of JSON, whatever
+ * characters it holds, and escapes the characters that markers are made of.
+ */
+export function quoteMemory(value: string | object): string {
+  return JSON.stringify(value)
     .replace(
       /[<>\u0085\u2028\u2029]/g,
       (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, "0")}`,

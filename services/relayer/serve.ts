@@ -26,8 +26,10 @@ import { STORE_OVERRUN_MS } from "../shared/stopper.ts";
 import type { Tracing } from "../shared/telemetry/tracing.ts";
 import { askReadiness } from "./api/routes/service_routes.ts";
 import { relayerDocument } from "./api/document/relayer_document.ts";
+import { withCors } from "./api/cors.ts";
 import { allRoutes, createHandler } from "./api/handler.ts";
 import type { RelayerParts } from "./api/parts.ts";
+import { steadyMs } from "./concurrency/bounded_work.ts";
 import { WatchedEmbedder } from "./embed/watched_embedder.ts";
 import { ActivityLog, STEP_MS } from "./console/activity_log.ts";
 import type { RelayerConsole } from "./console/console.tsx";
@@ -46,6 +48,7 @@ import {
 import { SHARED_SYNC_MS } from "./auth/rate_limits.ts";
 import type { OpenRpc } from "./ledger/embedded_rpc.ts";
 import { resolveKeyServerThreshold } from "./ledger/key_server_input.ts";
+import type { RelayerMcp } from "./mcp/relayer_mcp.ts";
 import type { RelayerSettings } from "./settings.ts";
 
 /** What the parts of the relayer are made with, beside its settings. */
@@ -88,6 +91,7 @@ export function addParts(
   const turns = new FairTurns();
   let running: Running | undefined;
   let server: Http1Server | undefined;
+  let agents: RelayerMcp | undefined;
   let isStopping = false;
   let rounds: readonly Periodic[] = [];
   let preloading: Promise<void> | undefined;
@@ -109,6 +113,7 @@ export function addParts(
         : undefined,
     isWriteReady,
     instances: () => running?.instances,
+    agentSessions: () => agents?.sessions(),
   });
   const metered = metrics.partners.meteredModels(
     openModels(settings, { clock, tracing }),
@@ -217,7 +222,8 @@ export function addParts(
           ...options,
           ...parts(),
           models,
-          metrics: metrics.http,
+          metrics,
+          onAgents: (opened) => agents = opened,
           turns,
           isWriteReady,
           isStopping: () => isStopping,
@@ -230,7 +236,9 @@ export function addParts(
         turns.release();
         running?.work.waiters.stop();
         running?.access.refusalDelay.releaseAll();
+        agents?.drain();
         await server?.stop(graceMs);
+        agents?.end();
       },
     })
     // Loaded after the port is open: a recall waits only for the memories of
@@ -381,6 +389,51 @@ function withConsole(
       : handler(request);
 }
 
+/**
+ * Puts the endpoint for agents in front of the API. It is loaded with the first
+ * request for it, so that a start does not wait for it.
+ */
+function withAgents(
+  handler: HttpHandler,
+  { metrics, parts, randomBytes, onOpen }: {
+    readonly metrics: RelayerMetrics;
+    readonly parts: RelayerParts;
+    readonly randomBytes: PartsOptions["randomBytes"];
+    readonly onOpen: (agents: RelayerMcp) => void;
+  },
+): HttpHandler {
+  const { clock, corsOrigins } = parts;
+  let loading: Promise<RelayerMcp> | undefined;
+  const load = async (): Promise<RelayerMcp> => {
+    const { openRelayerMcp } = await import("./mcp/relayer_mcp.ts");
+    const agents = openRelayerMcp({
+      ...parts,
+      handler,
+      newId: () => randomBytes(16).toHex(),
+      onCall: (call) => metrics.agents.count(call),
+    });
+    onOpen(agents);
+    return agents;
+  };
+  return async (request) => {
+    const { method } = request;
+    const [path = ""] = request.target.split("?", 1);
+    if (method === "OPTIONS" || !/^\/api\/mcp(?:\/|$)/.test(path)) {
+      return await handler(request);
+    }
+    const arrivedMs = steadyMs(clock);
+    const response = await (await (loading ??= load())).answer(request);
+    if (response === undefined) return await handler(request);
+    const { status } = response;
+    const tookMs = steadyMs(clock) - arrivedMs;
+    // A 405 may name any method, and each would be a series of its own.
+    if (status !== 405) {
+      metrics.http.count({ route: `${method} ${path}`, status, tookMs });
+    }
+    return withCors(response, request, corsOrigins);
+  };
+}
+
 /** Opens the port and serves the API on it. */
 async function listen(
   settings: RelayerSettings,
@@ -390,13 +443,17 @@ async function listen(
       readonly models: ReturnType<typeof openModels> & {
         readonly embedder: WatchedEmbedder;
       };
-      readonly metrics: RelayerMetrics["http"];
+      readonly metrics: RelayerMetrics;
+      readonly onAgents: (agents: RelayerMcp) => void;
       readonly isWriteReady: () => boolean;
       readonly isStopping: () => boolean;
       readonly settled: Promise<void>;
       readonly turns: FairTurns;
     }
-    & Pick<PartsOptions, "version" | "clock" | "logger" | "tracing">,
+    & Pick<
+      PartsOptions,
+      "version" | "clock" | "logger" | "tracing" | "randomBytes"
+    >,
 ): Promise<Http1Server> {
   const { data, access, work, models, clock, logger } = options;
   let url = settings.publicUrl;
@@ -423,7 +480,7 @@ async function listen(
       : settings.ledgerRegistryId || undefined,
     keyServerThreshold: resolveKeyServerThreshold(settings),
     isRateLimitDisabled: settings.rateLimitDisabled,
-    metrics: options.metrics,
+    metrics: options.metrics.http,
     get isWriteReady() {
       return options.isWriteReady();
     },
@@ -436,9 +493,13 @@ async function listen(
     corsOrigins: settings.corsOrigins,
     trustedProxies: parseTrustedProxies(settings.trustedProxies, []),
   };
+  const api = createHandler(parts);
+  const handler = settings.mcp
+    ? withAgents(api, { ...options, parts, onOpen: options.onAgents })
+    : api;
   const server = new Http1Server({
     ...publicServerOptions(settings),
-    handler: withConsole(createHandler(parts), {
+    handler: withConsole(handler, {
       isOn: settings.console,
       ledgerUrl: () => parts.ledgerRpcUrl,
     }),

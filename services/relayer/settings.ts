@@ -59,6 +59,11 @@ export const relayerSettings = {
         "A page for owners at /console, which runs the SDK in the browser, " +
         "and one for the operator at /console of METRICS_PORT.",
     }),
+    mcp: booleanOption({
+      name: "MCP",
+      default: true,
+      help: "Tools for agents at /api/mcp (Model Context Protocol).",
+    }),
     corsOrigins: listOption({
       name: "CORS_ORIGINS",
       default: ["*"],

@@ -23,6 +23,14 @@ const ALLOWED_HEADERS: readonly string[] = [
   "x-account-id",
   "x-seal-session",
   "x-delegate-key",
+  // Header fields of the Model Context Protocol.
+  "last-event-id",
+  "mcp-method",
+  "mcp-name",
+  "mcp-protocol-version",
+  "mcp-session-id",
+  "x-memwal-account-id",
+  "x-memwal-namespace",
   // Header fields that the ledger's own client sends with its reads.
   "client-request-method",
   "client-sdk-type",
@@ -32,6 +40,7 @@ const ALLOWED_HEADERS: readonly string[] = [
 
 /** Header fields of answers that pages may read. */
 const EXPOSED_HEADERS: readonly string[] = [
+  "mcp-session-id",
   "retry-after",
   "x-auth-error",
   "x-trace-id",

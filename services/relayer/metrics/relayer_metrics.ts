@@ -22,6 +22,7 @@ import type {
   RelayerDatabaseHealth,
 } from "../store/postgres/postgres_store.ts";
 import type { RelayerStore } from "../store/store.ts";
+import { AgentMetrics } from "./agent_metrics.ts";
 import { JobMetrics, PartnerMetrics } from "./metered_parts.ts";
 
 /** The size of the index. */
@@ -50,6 +51,8 @@ interface RelayerGauges {
   readonly questions: () => QuestionCounts | undefined;
   /** Whether writes are expected to reach the disk now. */
   readonly isWriteReady: () => boolean;
+  /** How many sessions agents have open; undefined before the first one. */
+  readonly agentSessions: () => number | undefined;
   /** Knows the relayers that share the store; undefined before it is open. */
   readonly instances: () => KnownInstances | undefined;
 }
@@ -58,6 +61,8 @@ interface RelayerGauges {
 export class RelayerMetrics {
   /** HTTP responses of the public port. */
   readonly http: HttpMetrics;
+  /** Calls of agents. */
+  readonly agents: AgentMetrics;
   /** Jobs and commits. */
   readonly jobs: JobMetrics;
   /** Calls of models and of the blob store. */
@@ -153,6 +158,7 @@ export class RelayerMetrics {
       service: "relayer",
       instances: gauges.instances,
     });
+    this.agents = new AgentMetrics(registry, gauges.agentSessions);
     this.http = new HttpMetrics(registry, "relayer");
     this.jobs = new JobMetrics(registry, clock);
     this.partners = new PartnerMetrics(registry, clock);

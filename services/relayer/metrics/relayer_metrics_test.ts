@@ -22,6 +22,7 @@ function open(): {
 } {
   const clock = new FakeClock();
   const metrics = new RelayerMetrics(clock, {
+    agentSessions: () => 3,
     index: () => ({ size: 3, bytes: 9_000, evictions: 2 }),
     renewal: () => ({
       ...{ checked: 7, unchecked: 3, renewed: 2, failed: 1, waiting: 4 },

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { ByteQueue } from "../../../shared/http/byte_queue.ts";
 import type { ByteStream } from "../../../shared/http/exchange.ts";
 import type { EventDigest } from "./event_digest.ts";
 import {
@@ -40,12 +41,9 @@ export interface EventReaderOptions {
 /** A reader, which is the body of an answer. */
 export class EventReader implements ByteStream {
   readonly #options: EventReaderOptions;
-  #waiting: Uint8Array[] = [];
-  #waitingBytes = 0;
-  #wake: (() => void) | undefined;
+  readonly #queue = new ByteQueue({ onEnd: () => this.#leave() });
   #onEnded: (() => void) | undefined;
   readonly #leaveDigest: (() => void) | undefined;
-  #isEnded = false;
 
   /** A reader that gets nothing yet. */
   constructor(options: EventReaderOptions) {
@@ -55,12 +53,12 @@ export class EventReader implements ByteStream {
 
   /** Whether it has ended. */
   get isEnded(): boolean {
-    return this.#isEnded;
+    return this.#queue.isEnded;
   }
 
   /** Whether so much waits that it should be given nothing of what was before. */
   get isBusy(): boolean {
-    return this.#waitingBytes > BUSY_BYTES;
+    return this.#queue.waitingBytes > BUSY_BYTES;
   }
 
   /** Whether it gets counts in place of events. */
@@ -97,60 +95,45 @@ export class EventReader implements ByteStream {
 
   /** Calls `listen` once when it ends, or at once; there is one listener. */
   onEnded(listen: () => void): void {
-    if (this.#isEnded) listen();
+    if (this.isEnded) listen();
     else this.#onEnded = listen;
   }
 
   /** Ends after what waits was sent. */
   end(): void {
-    if (this.#isEnded) return;
-    this.#isEnded = true;
-    this.#wake?.();
+    this.#queue.end();
+  }
+
+  /** Waits for something to send; undefined at the end. */
+  async next(): Promise<Uint8Array | undefined> {
+    const bytes = await this.#queue.next();
+    if (bytes !== undefined && bytes.length > BUSY_BYTES) {
+      this.#options.onFree();
+    }
+    return bytes;
+  }
+
+  /** Ends at once, as the client has gone. */
+  cancel(): void {
+    this.#queue.cancel();
+  }
+
+  #leave(): void {
     this.#leaveDigest?.();
     this.#options.onEnd(this);
     this.#onEnded?.();
   }
 
-  /** Waits for something to send; undefined at the end. */
-  async next(): Promise<Uint8Array | undefined> {
-    if (this.#waiting.length === 0 && !this.#isEnded) {
-      await new Promise<void>((resolve) => this.#wake = resolve);
-      this.#wake = undefined;
-    }
-    const waiting = this.#waiting;
-    const bytes = this.#waitingBytes;
-    if (waiting.length === 0) return undefined;
-    this.#waiting = [];
-    this.#waitingBytes = 0;
-    if (bytes > BUSY_BYTES) this.#options.onFree();
-    if (waiting.length === 1) return waiting[0];
-    const all = new Uint8Array(bytes);
-    let at = 0;
-    for (const piece of waiting) {
-      all.set(piece, at);
-      at += piece.length;
-    }
-    return all;
-  }
-
-  /** Ends at once, as the client has gone. */
-  cancel(): void {
-    this.#waiting = [];
-    this.#waitingBytes = 0;
-    this.end();
-  }
-
   #put(bytes: Uint8Array): void {
-    if (this.#isEnded || bytes.length === 0) return;
-    if (this.#waitingBytes + bytes.length > MAX_WAITING_BYTES) {
+    const queue = this.#queue;
+    if (queue.isEnded || bytes.length === 0) return;
+    if (queue.waitingBytes + bytes.length > MAX_WAITING_BYTES) {
       // What was sent before has its place, from which it may come again.
-      this.#waiting = [frameBytes({ event: "cut", data: "{}" })];
-      this.#waitingBytes = this.#waiting[0]?.length ?? 0;
+      queue.clear();
+      queue.put(frameBytes({ event: "cut", data: "{}" }));
       this.#options.onCut();
       return this.end();
     }
-    this.#waiting.push(bytes);
-    this.#waitingBytes += bytes.length;
-    this.#wake?.();
+    queue.put(bytes);
   }
 }

@@ -1,0 +1,160 @@
+/**
+ * Tests the Model Context Protocol with programs of others, which are fetched:
+ * the conformance suite, both lines of the official client, and the inspector.
+ *
+ * @module
+ */
+
+import { assertEquals, assertStringIncludes } from "@std/assert";
+import { RelayerHome } from "../relayer/relayer_home.ts";
+import { NpmProject } from "../sdk/npm/npm_project.ts";
+import { startConformanceServer } from "./conformance_server.ts";
+
+/**
+ * Scenarios of what the services do not offer, and do not say that they do:
+ * completion of arguments, subscriptions, and questions from the server to the
+ * client. The suite fails when one of them passes.
+ */
+const NOT_OFFERED = [
+  "completion-complete",
+  "tools-call-sampling",
+  "tools-call-elicitation",
+  "elicitation-sep1034-defaults",
+  "elicitation-sep1330-enums",
+  "resources-subscribe",
+  "resources-unsubscribe",
+];
+
+const CLIENTS = `
+import { Client, StreamableHTTPClientTransport, SSEClientTransport }
+  from "@modelcontextprotocol/client";
+import { Client as OldClient } from "@modelcontextprotocol/sdk/client/index.js";
+import { StreamableHTTPClientTransport as OldTransport }
+  from "@modelcontextprotocol/sdk/client/streamableHttp.js";
+
+const [url, key, account] = process.argv.slice(2);
+const headers = {
+  authorization: "Bearer " + key,
+  "x-memwal-account-id": account,
+};
+const init = { requestInit: { headers } };
+const info = { name: "trial", version: "1" };
+const modes = {
+  stateless: [
+    new Client(info, { versionNegotiation: { mode: { pin: "2026-07-28" } } }),
+    new StreamableHTTPClientTransport(new URL(url), init),
+  ],
+  negotiated: [
+    new Client(info, { versionNegotiation: { mode: "auto" } }),
+    new StreamableHTTPClientTransport(new URL(url), init),
+  ],
+  session: [
+    new Client(info, { versionNegotiation: { mode: "legacy" } }),
+    new StreamableHTTPClientTransport(new URL(url), init),
+  ],
+  sse: [
+    new Client(info, { versionNegotiation: { mode: "legacy" } }),
+    new SSEClientTransport(new URL(url + "/sse"), init),
+  ],
+  older: [
+    new OldClient(info),
+    new OldTransport(new URL(url), init),
+  ],
+};
+const seen = {};
+for (const [mode, [client, transport]] of Object.entries(modes)) {
+  await client.connect(transport);
+  const { tools } = await client.listTools();
+  const progress = [];
+  const stored = await client.callTool(
+    { name: "memwal_remember", arguments: { text: "Ada likes " + mode } },
+    ...(mode === "older"
+      ? [undefined, { onprogress: (one) => progress.push(one) }]
+      : [{ onprogress: (one) => progress.push(one) }]),
+  );
+  const found = await client.callTool({
+    name: "memwal_recall",
+    arguments: { query: mode },
+  });
+  const { resources } = await client.listResources();
+  const read = await client.readResource({ uri: resources.at(-1).uri });
+  const { messages } = await client.getPrompt({
+    name: "what_is_known",
+    arguments: { subject: mode },
+  });
+  const refused = await client.callTool({
+    name: "memwal_recall",
+    arguments: { limit: 5 },
+  });
+  seen[mode] = {
+    tools: tools.length,
+    isStored: stored.isError !== true,
+    progress: progress.length > 0,
+    found: found.structuredContent.results[0].text,
+    read: read.contents[0].text,
+    prompt: messages[0].content.text.includes("Ada likes " + mode),
+    refused: refused.isError,
+  };
+  await client.close();
+}
+console.log(JSON.stringify(seen));
+`;
+
+Deno.test("the conformance suite passes for what the kit offers", async () => {
+  await using server = await startConformanceServer();
+  await using project = await NpmProject.make();
+  await project.install("@modelcontextprotocol/conformance@0.1");
+  const scenarios = NOT_OFFERED.map((name) => `  - ${name}\n`).join("");
+  await project.write("baseline.yml", `server:\n${scenarios}`);
+  for (const suite of ["active", "pending"]) {
+    const said = await project.run(Deno.execPath(), [
+      "run",
+      "-A",
+      "node_modules/@modelcontextprotocol/conformance/dist/index.js",
+      ...["server", "--url", server.url, "--suite", suite],
+      ...["--expected-failures", "baseline.yml"],
+    ]);
+    assertStringIncludes(said, "Baseline check passed");
+    assertStringIncludes(said, suite === "active" ? "24 passed" : "6 passed");
+  }
+});
+
+Deno.test("the official clients remember and recall at /api/mcp in every version", async () => {
+  await using home = await RelayerHome.open();
+  await using project = await NpmProject.make();
+  await project.install(
+    "@modelcontextprotocol/client@2",
+    "@modelcontextprotocol/sdk@1",
+    "@modelcontextprotocol/inspector-cli@1",
+  );
+  await project.write("clients.mjs", CLIENTS);
+  const { key, accountId } = home.account();
+  const url = `${home.url}/api/mcp`;
+  const seen = JSON.parse(
+    await project.run("node", ["clients.mjs", url, key, accountId]),
+  );
+  for (const mode of Object.keys(seen)) {
+    assertEquals(seen[mode], {
+      ...{ tools: 9, isStored: true, progress: true, refused: true },
+      ...{
+        found: `Ada likes ${mode}`,
+        read: `Ada likes ${mode}`,
+        prompt: true,
+      },
+    }, mode);
+  }
+  assertEquals(Object.keys(seen).length, 5);
+  // The inspector's own command reads this file, and no package has it.
+  await project.write(
+    "node_modules/@modelcontextprotocol/package.json",
+    JSON.stringify({ name: "inspector-cli", version: "1.0.0" }),
+  );
+  const listed = await project.run("node", [
+    "node_modules/@modelcontextprotocol/inspector-cli/build/index.js",
+    url,
+    ...["--transport", "http", "--method", "tools/list"],
+    ...["--header", `authorization: Bearer ${key}`],
+    ...["--header", `x-memwal-account-id: ${accountId}`],
+  ]);
+  assertStringIncludes(listed, "memwal_recall");
+});
