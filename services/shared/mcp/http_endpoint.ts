@@ -32,6 +32,7 @@ import {
 } from "./messages.ts";
 import type { McpServer } from "./server.ts";
 import {
+  isSameDigest,
   type McpSession,
   McpSessions,
   type SessionLimits,
@@ -111,6 +112,13 @@ export interface McpEndpointOptions<Context> extends SessionLimits {
    * @default {2000}
    */
   readonly slowMs?: number;
+  /**
+   * After how many milliseconds a stream that GET opened ends. Its client opens
+   * another one, by which its credential is checked again.
+   *
+   * @default it ends with its session
+   */
+  readonly maxStreamMs?: number;
 }
 
 const KEEP_ALIVE_MS = 15_000;
@@ -149,6 +157,11 @@ export class McpEndpoint<Context> {
   /** How many sessions there are. */
   get sessions(): number {
     return this.#sessions.size;
+  }
+
+  /** Ends the sessions of a credential, such as one that was revoked. */
+  endOf(owner: Uint8Array): void {
+    this.#sessions.endOf(owner);
   }
 
   /**
@@ -355,11 +368,18 @@ export class McpEndpoint<Context> {
         { code: RPC_ERRORS.refused, headers: { "retry-after": "5" } },
       );
     }
-    const stream = new EventStream({
-      clock: this.#options.clock,
+    const { clock, maxStreamMs } = this.#options;
+    const timer = maxStreamMs === undefined
+      ? undefined
+      : clock.setTimer(() => stream.end(), maxStreamMs);
+    const stream: EventStream = new EventStream({
+      clock,
       keepAliveMs: KEEP_ALIVE_MS,
       onLost: () => stream.end(),
-      onEnd: () => session.streams.delete(stream),
+      onEnd: () => {
+        timer?.cancel();
+        session.streams.delete(stream);
+      },
     });
     session.streams.add(stream);
     return stream.response();
@@ -460,7 +480,7 @@ export class McpEndpoint<Context> {
     }
     const session = this.#sessions.find(id);
     if (session === undefined) return refused(NO_SESSION);
-    if (!isSame(session.owner, entry.owner)) {
+    if (!isSameDigest(session.owner, entry.owner)) {
       return refused(refusalResponse(
         403,
         "Cannot answer: another credential opened the session",
@@ -527,13 +547,4 @@ function refused(
 function statusOf(answer: RpcAnswer): number {
   if (!("error" in answer)) return 200;
   return answer.error.code === RPC_ERRORS.noMethod ? 404 : 200;
-}
-
-/** Compares digests in a time that does not tell where they differ. */
-function isSame(left: Uint8Array, right: Uint8Array): boolean {
-  let difference = left.length ^ right.length;
-  for (let at = 0; at < left.length; at++) {
-    difference |= (left[at] ?? 0) ^ (right[at] ?? 0);
-  }
-  return difference === 0;
 }
