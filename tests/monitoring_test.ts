@@ -93,6 +93,7 @@ function registries(): Readonly<Record<string, MetricRegistry>> {
     { registry: tasks.registry, clock },
   );
   const relayer = new RelayerMetrics(clock, {
+    agentSessions: () => 0,
     index: () => ({ size: 0, bytes: 0, evictions: 0 }),
     renewal: () => undefined,
     questions: () => ({ kept: 0, shared: 0, asked: 0 }),

@@ -17,6 +17,7 @@ const INSTANCES = {
 
 function someMetrics(): RelayerMetrics {
   const metrics = new RelayerMetrics(new FakeClock(), {
+    agentSessions: () => 0,
     index: () => ({ size: 7, bytes: 2_097_152, evictions: 3 }),
     renewal: () => undefined,
     questions: () => undefined,

@@ -7,51 +7,86 @@
  */
 
 import { Mem } from "../../../sdk/memory/mem.ts";
-import { BoundedMap } from "../../shared/bounded_map.ts";
 import type { MemFetch } from "../../../sdk/memory/round_trip.ts";
+import { BoundedMap } from "../../shared/bounded_map.ts";
+import { type Clock, steadyClock } from "../../shared/clock.ts";
 import type { AgentCredential } from "./credential.ts";
-
-/** Most clients that are kept; one takes some kilobytes. */
-const MAX_CLIENTS = 1_024;
 
 /** Options of {@linkcode ClientPool}. */
 interface ClientPoolOptions {
+  /** Measures how long a client is idle. */
+  readonly clock: Clock;
   /** Makes the requests of all clients. */
   readonly fetch: MemFetch;
   /** Called when a credential gets a client. */
   readonly onOpen: (credential: AgentCredential) => void;
 }
 
+interface Pooled {
+  readonly mem: Mem;
+  usedMs: number;
+}
+
+/** Most clients that are kept; one takes some kilobytes. */
+const MAX_CLIENTS = 1_024;
+/**
+ * Milliseconds after which the key of an idle client is overwritten; longer
+ * than any call takes.
+ */
+const IDLE_MS = 1_800_000;
+
 /** The clients. */
 export class ClientPool {
-  readonly #clients = new BoundedMap<string, Mem>({ maxEntries: MAX_CLIENTS });
+  readonly #clients = new BoundedMap<string, Pooled>({
+    maxEntries: MAX_CLIENTS,
+  });
   readonly #options: ClientPoolOptions;
+  readonly #clock: Clock;
 
   /** No clients. */
   constructor(options: ClientPoolOptions) {
     this.#options = options;
+    this.#clock = steadyClock(options.clock);
+  }
+
+  /** How many clients there are. */
+  get size(): number {
+    return this.#clients.size;
   }
 
   /** Returns the client of a credential. */
   of(credential: AgentCredential): Mem {
-    const { digest, config } = credential;
-    const name = digest.toHex();
+    const nowMs = this.#clock.nowMs();
+    this.#dropIdle(nowMs);
+    const name = credential.digest.toHex();
     const known = this.#clients.get(name);
-    if (known !== undefined) return known;
-    const client = Mem.create({
-      ...config,
+    if (known !== undefined) {
+      known.usedMs = nowMs;
+      return known.mem;
+    }
+    const mem = Mem.create({
+      ...credential.config,
       serverUrl: "http://relayer.internal",
       ranking: "fused",
       fetch: this.#options.fetch,
     });
-    this.#clients.set(name, client);
+    this.#clients.set(name, { mem, usedMs: nowMs });
     this.#options.onOpen(credential);
-    return client;
+    return mem;
   }
 
   /** Forgets all clients and overwrites their keys. */
   destroy(): void {
-    for (const [, client] of [...this.#clients]) client.destroy();
+    for (const [, { mem }] of this.#clients) mem.destroy();
     this.#clients.clear();
+  }
+
+  #dropIdle(nowMs: number): void {
+    // The clients that were used longest ago come first.
+    for (const [name, { mem, usedMs }] of this.#clients) {
+      if (nowMs - usedMs < IDLE_MS) return;
+      mem.destroy();
+      this.#clients.delete(name);
+    }
   }
 }

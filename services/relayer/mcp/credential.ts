@@ -24,7 +24,7 @@ export interface AgentCredential {
 }
 
 /** The outcome of reading a credential. */
-export type CredentialOutcome = AgentCredential | {
+type CredentialOutcome = AgentCredential | {
   readonly kind: "invalid";
   /** What is wrong, without the credential. */
   readonly reason: string;

@@ -314,9 +314,10 @@ async function readTexts(
   { context: { mem }, signal }: MemoryCall,
 ): Promise<ReadonlyMap<string, string>> {
   const texts = new Map<string, string>();
-  const groups = Map.groupBy(entries, ({ namespace_id }) => namespace_id);
-  for (const [namespace, group] of groups) {
-    const ids = group.map(({ memory_id }) => memory_id);
+  const namespaces = new Set(entries.map(({ namespace_id }) => namespace_id));
+  for (const namespace of namespaces) {
+    const ids = entries.filter((entry) => entry.namespace_id === namespace)
+      .map(({ memory_id }) => memory_id);
     const { results } = await mem.recall({
       query: "memories",
       ...{ ids, namespace, signal },

@@ -11,11 +11,13 @@ import type { HttpHandler, HttpResponse } from "../../shared/http/exchange.ts";
 import { toClientGroup } from "../../shared/http/client_address.ts";
 import type { Network } from "../../shared/ip_network.ts";
 import { type Logger, RateLimitedLog } from "../../shared/logger.ts";
-import { McpEndpoint, type McpEntry } from "../../shared/mcp/http_endpoint.ts";
+import type { McpEntry } from "../../shared/mcp/http_door.ts";
+import { McpEndpoint } from "../../shared/mcp/http_endpoint.ts";
 import { refusalResponse } from "../../shared/mcp/http_messages.ts";
 import { RPC_ERRORS } from "../../shared/mcp/messages.ts";
 import { type EndedToolCall, McpServer } from "../../shared/mcp/server.ts";
 import { describeError } from "../../shared/settled.ts";
+import { MAX_BODY_BYTES } from "../api/route.ts";
 import { ClientPool } from "./client_pool.ts";
 import { type AgentCredential, readCredential } from "./credential.ts";
 import { innerFetch } from "./inner_fetch.ts";
@@ -23,7 +25,7 @@ import { memoryCatalog } from "./memory_catalog.ts";
 import type { MemoryContext } from "./memory_context.ts";
 
 /** Options of {@linkcode openRelayerMcp}. */
-export interface RelayerMcpOptions {
+interface RelayerMcpOptions {
   /** Answers the API, which the tools call. */
   readonly handler: HttpHandler;
   /** The relayer's version. */
@@ -57,6 +59,8 @@ export interface RelayerMcp {
 const UNAUTHORIZED = {
   "www-authenticate": 'Bearer realm="memwal", error="invalid_token"',
 };
+/** A body of the API, and what the protocol puts around it. */
+const MAX_MESSAGE_BYTES = MAX_BODY_BYTES + 65_536;
 /** The address of calls from within; points count by the caller's key. */
 const SELF = { address: "127.0.0.1", port: 0 };
 
@@ -65,6 +69,7 @@ export function openRelayerMcp(options: RelayerMcpOptions): RelayerMcp {
   const { handler, version, clock, logger, corsOrigins, newId } = options;
   const keyLog = new RateLimitedLog(logger, clock);
   const clients = new ClientPool({
+    clock,
     fetch: innerFetch({ handler, from: () => SELF }),
     onOpen: ({ isPrivateKey, config }) => {
       if (!isPrivateKey) return;
@@ -92,6 +97,7 @@ export function openRelayerMcp(options: RelayerMcpOptions): RelayerMcp {
     },
     clock,
     newId,
+    maxBodyBytes: MAX_MESSAGE_BYTES,
     door: {
       isOriginAllowed: (origin) =>
         corsOrigins.includes("*") || corsOrigins.includes(origin),

@@ -13,7 +13,12 @@ import {
   type ToolResult,
 } from "../../shared/mcp/catalog.ts";
 import { list } from "../../shared/schema/composite.ts";
-import { object, optional, withDefault } from "../../shared/schema/object.ts";
+import {
+  object,
+  optional,
+  type OptionalField,
+  withDefault,
+} from "../../shared/schema/object.ts";
 import { described, said, shownObject } from "../../shared/schema/schema.ts";
 import { integer, text } from "../../shared/schema/values.ts";
 import {
@@ -34,7 +39,7 @@ const ANALYZE_TIMEOUT_MS = 180_000;
 const COUNT = { type: "integer" } as const;
 
 /** A namespace as an argument. */
-export const NAMESPACE = optional(
+export const NAMESPACE: OptionalField<string> = optional(
   text({ minLength: 1, maxLength: MAX_NAME_CHARS }),
   "The namespace; by default the one that the connection was set up with",
 );

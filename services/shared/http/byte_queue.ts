@@ -7,7 +7,7 @@
 import type { ByteStream } from "./exchange.ts";
 
 /** Options of {@linkcode ByteQueue}. */
-export interface ByteQueueOptions {
+interface ByteQueueOptions {
   /** Called once when it has ended, by either side. */
   readonly onEnd?: () => void;
 }

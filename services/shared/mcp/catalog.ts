@@ -58,7 +58,7 @@ export interface ToolResult {
 }
 
 /** Hints about a tool, by which clients decide whether to ask a person. */
-export interface ToolAnnotations {
+interface ToolAnnotations {
   /** Whether it changes nothing. */
   readonly readOnlyHint: boolean;
   /** Whether it may remove something. */
@@ -140,7 +140,7 @@ export function errorResult(reason: string): ToolResult {
 }
 
 /** A resource as it is listed. */
-export interface McpResource {
+interface McpResource {
   /** By what it is read. */
   readonly uri: string;
   /** The name. */
@@ -154,13 +154,13 @@ export interface McpResource {
 }
 
 /** A form of URIs of resources, such as `memory://{namespace}/{id}`. */
-export interface McpResourceTemplate extends Omit<McpResource, "uri"> {
+interface McpResourceTemplate extends Omit<McpResource, "uri"> {
   /** The form (RFC 6570). */
   readonly uriTemplate: string;
 }
 
 /** The content of a resource. */
-export interface McpResourceContent {
+interface McpResourceContent {
   /** Which resource it is. */
   readonly uri: string;
   /** The type. */
@@ -217,7 +217,7 @@ export interface McpPrompt<Context> {
 }
 
 /** A message of a prompt. */
-export interface PromptMessage {
+interface PromptMessage {
   /** Who says it. */
   readonly role: "user" | "assistant";
   /** What is said. */

@@ -21,7 +21,7 @@ import type { McpServer } from "./server.ts";
 import { META, readMeta, STATELESS_VERSION, VERSIONS } from "./versions.ts";
 
 /** What goes with a message. */
-export interface MessageOptions<Context> {
+interface MessageOptions<Context> {
   /** Makes what tools work with. */
   readonly context: () => Context;
   /** Takes notifications that come before the answer. */

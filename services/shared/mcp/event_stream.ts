@@ -24,7 +24,7 @@ interface EventFields {
 }
 
 /** Options of {@linkcode EventStream}. */
-export interface EventStreamOptions {
+interface EventStreamOptions {
   /** Sets the timer of the comments. */
   readonly clock: Clock;
   /** How often a comment keeps the connection open, in milliseconds. */
@@ -42,7 +42,7 @@ export interface EventStreamOptions {
 }
 
 /** The header fields of such a stream. */
-export const EVENT_STREAM_HEADERS: Readonly<Record<string, string>> = {
+const EVENT_STREAM_HEADERS: Readonly<Record<string, string>> = {
   "content-type": "text/event-stream",
   "cache-control": "no-store",
   "x-content-type-options": "nosniff",
@@ -147,12 +147,19 @@ export class EventStream {
     return reader;
   }
 
-  /** Makes the answer whose body is the stream. */
-  response(headers: Readonly<Record<string, string>> = {}): HttpResponse {
+  /**
+   * Makes the answer whose body is the stream, after the event with a number.
+   */
+  response({ headers = {}, after = 0 }: {
+    /** Header fields beside the usual ones. @default none */
+    readonly headers?: Readonly<Record<string, string>>;
+    /** The number of an event. @default the stream from its beginning */
+    readonly after?: number;
+  } = {}): HttpResponse {
     return {
       status: 200,
       headers: { ...EVENT_STREAM_HEADERS, ...headers },
-      stream: this.read(),
+      stream: this.read(after),
     };
   }
 

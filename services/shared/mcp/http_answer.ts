@@ -12,7 +12,7 @@ import { ACCEPTED, type Accepted, jsonResponse } from "./http_messages.ts";
 import type { RpcAnswer, SentNotification } from "./messages.ts";
 
 /** Options of {@linkcode answerSoonOrStream}. */
-export interface SoonOrStreamOptions {
+interface SoonOrStreamOptions {
   /**
    * Carries out the requests; never rejects. `notify` takes notifications that
    * come before the answers.
@@ -74,5 +74,5 @@ export async function answerSoonOrStream(
     for (const answer of answers) streaming.answer(answer);
     streaming.end();
   });
-  return streaming.response(headers);
+  return streaming.response({ headers });
 }

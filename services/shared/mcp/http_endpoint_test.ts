@@ -1,6 +1,9 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import type { HttpRequest, HttpResponse } from "../http/exchange.ts";
-import { McpEndpoint, type McpEndpointOptions } from "./http_endpoint.ts";
+import type { McpEndpointOptions } from "./http_door.ts";
+import { McpEndpoint } from "./http_endpoint.ts";
+import { eachRound } from "../../../tests/support/rounds.ts";
+import type { SeededRandom } from "../../../tests/support/seeded_random.ts";
 import { openEchoServer } from "./testing/echo_server.ts";
 
 const MODERN = {
@@ -199,7 +202,7 @@ Deno.test("endpoint keeps the answer for a client that lost its stream", async (
     headers: { ...other, "last-event-id": "1-1" },
     as: "ben",
   });
-  assertEquals(stolen.status, 404);
+  assertEquals(stolen.status, 400);
 });
 
 Deno.test("endpoint refuses a session's id when another credential sends it", async () => {
@@ -366,4 +369,46 @@ Deno.test("endpoint answers what is under way and refuses the rest when it drain
   assertEquals(read(await waiting).result.content[0].text, "waited");
   await Promise.resolve();
   assertEquals(endpoint.sessions, 0);
+});
+
+const LEAVES: readonly unknown[] = [
+  ...[null, true, -1, 1e308, "", "tools/call", "__proto__", "\ud800"],
+  ...["x".repeat(5_000), [], {}],
+];
+const NAMES = ["jsonrpc", "id", "method", "params", "name", "arguments"];
+
+function randomValue(random: SeededRandom, depth: number): unknown {
+  if (depth === 0 || random.chance(0.4)) return random.pick(LEAVES);
+  if (random.chance(0.3)) {
+    return random.list(3, () => randomValue(random, depth - 1));
+  }
+  const members = random.list(
+    5,
+    () => [random.pick(NAMES), randomValue(random, depth - 1)] as const,
+  );
+  return Object.fromEntries(members);
+}
+
+Deno.test("endpoint answers with 200, 202 or 400 when messages are random", async () => {
+  const { post, openSession, errors, clock } = open();
+  const headers = await openSession();
+  await eachRound({ rounds: 500 }, async ({ random }) => {
+    const value = () => randomValue(random, 3);
+    const body = random.pick<unknown>([
+      value(),
+      {
+        jsonrpc: "2.0",
+        id: random.pick<unknown>([1, "a", value()]),
+        method: random.pick<unknown>(["tools/call", "ping", value()]),
+        params: random.pick<unknown>([
+          value(),
+          { name: "echo", arguments: value(), _meta: value() },
+        ]),
+      },
+      (JSON.stringify(value()) ?? "").slice(0, 40),
+    ]);
+    const { status } = await post(body, { headers });
+    assert([200, 202, 400].includes(status), `${status} ${String(body)}`);
+  });
+  assertEquals([errors, clock.pendingTimers], [[], 0]);
 });

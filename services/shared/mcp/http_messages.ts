@@ -39,7 +39,7 @@ export interface Accepted {
 }
 
 /** The outcome of reading a request's body. */
-export type ReadPost =
+type ReadPost =
   | {
     readonly kind: "ok";
     /** The messages. */

@@ -103,7 +103,7 @@ export const RPC_ERRORS = {
 } as const;
 
 /** The outcome of reading what a client sent. */
-export type ReadMessages =
+type ReadMessages =
   | {
     readonly kind: "ok";
     /** The messages, in order. */

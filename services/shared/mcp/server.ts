@@ -27,7 +27,7 @@ import {
 import { META, readMeta, settleVersion, VERSIONS } from "./versions.ts";
 
 /** On whose behalf a request is answered. */
-export interface McpCaller<Context> {
+interface McpCaller<Context> {
   /** Makes what tools work with; it is called when one needs it. */
   readonly context: () => Context;
   /** Aborts when the answer is no longer waited for. */

@@ -54,7 +54,7 @@ export interface McpSession<Context> {
 }
 
 /** The outcome of opening a session. */
-export type OpenedSession<Context> =
+type OpenedSession<Context> =
   | { readonly kind: "ok"; readonly session: McpSession<Context> }
   /** A bound is reached: answer 429. */
   | {

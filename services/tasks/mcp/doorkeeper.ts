@@ -14,7 +14,7 @@ import type {
   HttpRequest,
   HttpResponse,
 } from "../../shared/http/exchange.ts";
-import type { McpEntry } from "../../shared/mcp/http_endpoint.ts";
+import type { McpEntry } from "../../shared/mcp/http_door.ts";
 import { refusalResponse } from "../../shared/mcp/http_messages.ts";
 import { RPC_ERRORS } from "../../shared/mcp/messages.ts";
 import { isJsonObject } from "../../shared/schema/schema.ts";

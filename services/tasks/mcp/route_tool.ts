@@ -158,6 +158,14 @@ export function routeTool(
           } is unknown; known are ${Object.keys(properties).join(", ")}`,
         );
       }
+      const missing = Object.keys(places.path).find((name) =>
+        typeof args[name] !== "string" || args[name] === ""
+      );
+      if (missing !== undefined) {
+        return errorResult(
+          `Cannot call ${facts.name}: argument "${missing}" is missing`,
+        );
+      }
       const otherwise = before?.(args, call);
       if (otherwise !== undefined) return await otherwise;
       const answer = await askRoute(route, {
@@ -230,7 +238,7 @@ function addToQuery(
 
 /** Writes a value as one segment of a path, whatever characters it has. */
 function segmentOf(value: unknown): string {
-  const text = typeof value === "string" ? value : String(value ?? "");
+  const text = String(value).toWellFormed();
   // Dots alone would lead to another path.
-  return /^\.*$/.test(text) ? "-" : encodeURIComponent(text.toWellFormed());
+  return /^\.+$/.test(text) ? "-" : encodeURIComponent(text);
 }

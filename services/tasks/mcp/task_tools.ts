@@ -265,8 +265,7 @@ export function showList(
   const more = typeof next === "string"
     ? ` There are more; the cursor of the next page is ${next}`
     : "";
-  const count = rows.length === 0 ? `No ${noun}.` : `${rows.length} ${noun}.`;
-  return documentsResult(count + more, {
+  return documentsResult(`Found ${noun}: ${rows.length || "none"}.${more}`, {
     lines: rows,
     content: { [as]: page },
   });
@@ -291,7 +290,9 @@ function explainInOneSentence(explanation: unknown): string {
     : [];
   const joined = reasons.length === 0
     ? "Nothing holds it back"
-    : reasons.join("; ");
+    : reasons.map((reason, at) =>
+      at === 0 ? reason : reason.charAt(0).toLowerCase() + reason.slice(1)
+    ).join("; ");
   return typeof earliest === "string"
     ? `${joined}; it runs at ${earliest} at the earliest.`
     : `${joined}.`;

@@ -40,12 +40,25 @@ export function documentsResult(
     readonly content: Readonly<Record<string, unknown>>;
   },
 ): ToolResult {
-  const { policy, block } = fenceLines(lines.map(quoteMemory), DOCUMENTS);
+  const { policy, block } = fenceLines(
+    lines.map((document) => quoteMemory(withoutBlanks(document))),
+    DOCUMENTS,
+  );
   const fenced = lines.length === 0 ? "" : `\n${policy}\n${block}`;
   return {
     content: [{ type: "text", text: sentence + fenced }],
     structuredContent: { ...content, notice: NOTICE },
   };
+}
+
+/** A document without the members that tell a model nothing. */
+function withoutBlanks(document: object): object {
+  return Object.fromEntries(
+    Object.entries(document).filter(([name, value]) =>
+      value !== null && name !== "links" &&
+      !(typeof value === "object" && Object.keys(value).length === 0)
+    ),
+  );
 }
 
 /**

@@ -36,25 +36,91 @@ export function wholeSchema({ json, definitions }: Shape): JsonSchema {
   return inPlace(json) as JsonSchema;
 }
 
-/** The same schema without words for people, for the output of tools. */
-function withoutWords(schema: JsonSchema): JsonSchema {
-  const bare = (value: unknown, isMap: boolean): unknown => {
-    if (Array.isArray(value)) return value.map((item) => bare(item, false));
-    if (!isJsonObject(value)) return value;
-    return Object.fromEntries(
-      Object.entries(value)
-        .filter(([key]) => isMap || key !== "description" && key !== "examples")
-        .map(([key, member]) => {
-          const isWhole = key === "enum" || key === "const" ||
-            key === "default";
-          const holdsNames = !isMap &&
-            (key === "properties" || key === "patternProperties");
-          return [key, isWhole && !isMap ? member : bare(member, holdsNames)];
-        }),
-    );
-  };
-  return bare(schema, false) as JsonSchema;
+/**
+ * The same schema in few words: of values that the API takes in several forms,
+ * such as durations, it shows the one that is a text, and no null. The API
+ * takes the other forms all the same.
+ */
+function plainForms(schema: JsonSchema): JsonSchema {
+  return mapSchema(schema, ({ type, anyOf, examples, ...rest }) => {
+    const forms = anyOf?.filter((form) => form.type !== "null") ?? [];
+    const hasText = forms.some((form) => form.type === "string");
+    const kept = forms.filter((form) => !hasText || !isOfUnits(form));
+    const [only, ...others] = kept;
+    const kinds = typeof type === "string" ? [type] : type ?? [];
+    const plain = kinds.filter((kind) => kind !== "null");
+    const shown = examples?.filter((one) => typeof one !== "object");
+    return {
+      ...only !== undefined && others.length === 0 ? only : {},
+      ...others.length > 0 ? { anyOf: kept } : {},
+      ...plain.length === 0 ? {} : {
+        type: plain.length === 1 ? plain[0]! : plain,
+      },
+      ...shown === undefined || shown.length === 0 ? {} : { examples: shown },
+      ...rest,
+    };
+  });
 }
+
+/** Whether an object is a sum of units, such as `{ "hours": 1 }`. */
+function isOfUnits({ type, properties = {} }: JsonSchema): boolean {
+  const members = Object.values(properties);
+  return type === "object" && members.length > 0 &&
+    members.every((member) => member.type === "number");
+}
+
+/**
+ * The same schema without words, and without the members of objects that are
+ * below `depth` other objects: programs that check answers need no more.
+ */
+function outline(schema: JsonSchema, depth: number): JsonSchema {
+  const { description: _, examples: __, title: ___, ...rest } = schema;
+  const { properties, required, additionalProperties, items, anyOf, ...own } =
+    rest;
+  const isCut = properties !== undefined && depth === 0;
+  return {
+    ...own,
+    ...anyOf === undefined
+      ? {}
+      : { anyOf: anyOf.map((form) => outline(form, depth)) },
+    ...items === undefined ? {} : { items: outline(items, depth) },
+    ...properties === undefined || isCut ? {} : {
+      properties: mapMembers(properties, (one) => outline(one, depth - 1)),
+    },
+    ...required === undefined || isCut ? {} : { required },
+    ...typeof additionalProperties !== "boolean" || isCut
+      ? {}
+      : { additionalProperties },
+  };
+}
+
+function mapSchema(
+  schema: JsonSchema,
+  change: (schema: JsonSchema) => JsonSchema,
+): JsonSchema {
+  const { properties, items, anyOf, ...rest } = schema;
+  const inner = (one: JsonSchema) => mapSchema(one, change);
+  return change({
+    ...rest,
+    ...properties === undefined
+      ? {}
+      : { properties: mapMembers(properties, inner) },
+    ...items === undefined ? {} : { items: inner(items) },
+    ...anyOf === undefined ? {} : { anyOf: anyOf.map(inner) },
+  });
+}
+
+function mapMembers(
+  members: Readonly<Record<string, JsonSchema>>,
+  change: (schema: JsonSchema) => JsonSchema,
+): Readonly<Record<string, JsonSchema>> {
+  return Object.fromEntries(
+    Object.entries(members).map(([name, member]) => [name, change(member)]),
+  );
+}
+
+/** How deep the members of answers are described. */
+const ANSWER_DEPTH = 1;
 
 /**
  * The schema of what a route answers, without words.
@@ -68,7 +134,9 @@ export function answerSchema(route: AnyRoute, status = 200): JsonSchema {
       `Cannot make tool: "${route.operationId}" has no answer ${status}`,
     );
   }
-  return withoutWords(wholeSchema(found));
+  const whole = wholeSchema(found);
+  const isPage = whole.properties?.["data"] !== undefined;
+  return outline(whole, isPage ? ANSWER_DEPTH + 1 : ANSWER_DEPTH);
 }
 
 /** The schema of `structuredContent`: documents by their names, and a notice. */
@@ -102,7 +170,7 @@ export function argumentsOf(route: AnyRoute): RouteArguments {
   ) => [name, said("Its id")] as const);
   const body: JsonSchema = route.body === undefined
     ? {}
-    : wholeSchema(route.body.shape);
+    : plainForms(wholeSchema(route.body.shape));
   return {
     path: Object.fromEntries(path),
     query: Object.fromEntries(
