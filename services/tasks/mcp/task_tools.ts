@@ -59,7 +59,8 @@ export function writeTaskTools(find: FindRoute): readonly AgentTool[] {
     routeTool(find("cancelTask"), {
       name: "tasks_cancel",
       title: "Cancel a task",
-      description: "Cancels a task for good, also one that runs or repeats. " +
+      description:
+        "Cancels a task, also one that runs, and all its coming runs. " +
         "It can be run again with tasks_retry. Cancel only tasks that you " +
         "created, or that a person asked you to cancel.",
       annotations: ENDS,
