@@ -25,7 +25,7 @@ export interface InnerRequestOptions {
    */
   readonly body?: Uint8Array | undefined;
   /**
-   * Aborts when nobody waits for the answer any more.
+   * Aborts when the answer is no longer waited for.
    *
    * @default it never does
    */

@@ -32,7 +32,7 @@ export interface AgentQuestion {
    */
   readonly headers?: Readonly<Record<string, string>>;
   /**
-   * Aborts when nobody waits for the answer any more.
+   * Aborts when the answer is no longer waited for.
    *
    * @default it never does
    */

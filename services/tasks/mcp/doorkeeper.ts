@@ -1,7 +1,7 @@
 /**
- * Who may use the endpoint for agents: whoever the API admits. What it said of a
- * credential is remembered for a short time, in which the API still judges each
- * call of a tool.
+ * Admits agents as the API does: it is asked about each credential. Its answer
+ * is remembered for a short time, in which the API still judges each call of a
+ * tool.
  *
  * @module
  */
@@ -54,7 +54,7 @@ export class Doorkeeper {
   readonly #clock: Clock;
   readonly #known = new BoundedMap<string, Known>({ maxEntries: MAX_KNOWN });
 
-  /** Nobody is known yet. */
+  /** No credential is known yet. */
   constructor({ handler, clock }: DoorkeeperOptions) {
     this.#handler = handler;
     this.#clock = steadyClock(clock);
@@ -66,7 +66,7 @@ export class Doorkeeper {
     { destination, onRefused }: {
       /** Where the request leads. */
       readonly destination: Destination;
-      /** Called with the digest of a credential that is not valid any more. */
+      /** Called with the digest of a credential that is no longer valid. */
       readonly onRefused: (owner: Uint8Array) => void;
     },
   ): Promise<Entered> {
@@ -82,7 +82,8 @@ export class Doorkeeper {
     if (scopes === undefined) {
       const answer = await ask({ method: "GET", target: "/mcp/rights" });
       if (answer.status !== 200) {
-        this.#known.delete(name);
+        // Too many requests, or a failure, say nothing of the credential.
+        if (answer.status < 429) this.#known.delete(name);
         if (isOver(answer)) onRefused(owner);
         return { kind: "refused", response: refusalOf(answer) };
       }

@@ -199,9 +199,13 @@ export async function askRoute(
 ): Promise<AgentAnswer> {
   const query = new URLSearchParams();
   const body: Record<string, unknown> = {};
-  for (const [name, value] of Object.entries(args)) {
-    if (Object.hasOwn(places.body, name)) body[name] = value;
-    else if (Object.hasOwn(places.query, name)) addToQuery(query, name, value);
+  // In the order of the schema, so that a call that is repeated with its
+  // arguments in another order is the same request.
+  for (const name of Object.keys(places.body)) {
+    if (Object.hasOwn(args, name)) body[name] = args[name];
+  }
+  for (const name of Object.keys(places.query)) {
+    if (Object.hasOwn(args, name)) addToQuery(query, name, args[name]);
   }
   const path = fullPath(route, "tenant").replaceAll(
     /:([a-z_]+)/g,
@@ -213,8 +217,8 @@ export async function askRoute(
     target: query.size === 0 ? path : `${path}?${query}`,
     ...route.body === undefined ? {} : { body },
     headers: {
-      ...typeof key === "string" ? { "idempotency-key": key } : {},
-      ...typeof version === "number" ? { "if-match": `"${version}"` } : {},
+      ...key === undefined ? {} : { "idempotency-key": String(key) },
+      ...version === undefined ? {} : { "if-match": `"${version}"` },
     },
     signal: call.signal,
   });
