@@ -43,6 +43,7 @@ import { WebhookFeed } from "./engine/webhooks/webhook_feed.ts";
 import { Cursors } from "./http/page.ts";
 import { createHandler } from "./http/handler.ts";
 import { IdempotentAnswers } from "./http/idempotency.ts";
+import { RIGHTS_ROUTE } from "./mcp/rights_route.ts";
 import type { TasksMcp, TasksMcpOptions } from "./mcp/tasks_mcp.ts";
 import {
   addCallsInFlight,
@@ -401,15 +402,18 @@ async function openApi(
   });
   const sessions = new Sessions(engine.parts);
   const operatorDigests = listDigests(settings.operatorToken);
-  const routes = allRoutes(apiParts, {
-    ...options,
-    console: settings.console
-      ? {
-        ...{ sessions, authenticator, users, logger, operatorDigests },
-        login: options.login,
-      }
-      : undefined,
-  });
+  const routes = [
+    ...allRoutes(apiParts, {
+      ...options,
+      console: settings.console
+        ? {
+          ...{ sessions, authenticator, users, logger, operatorDigests },
+          login: options.login,
+        }
+        : undefined,
+    }),
+    ...settings.mcp ? [RIGHTS_ROUTE] : [],
+  ];
   const hosts = {
     serviceHost: settings.serviceHost,
     devFallback: settings.devTenantFallback,

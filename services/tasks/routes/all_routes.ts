@@ -9,11 +9,7 @@ import type { ConsoleParts } from "../console/page.ts";
 import type { Operations } from "../engine/bulk/operations.ts";
 import type { AnyRoute } from "../http/route.ts";
 import { auditRoute, usageRoute } from "./account/account_reports.ts";
-import {
-  accountRoutes,
-  meRoute,
-  RIGHTS_ROUTE,
-} from "./account/account_routes.ts";
+import { accountRoutes, meRoute } from "./account/account_routes.ts";
 import { operatorRoutes } from "./accounts/operator_routes.ts";
 import { signupRoute, type TokenVerifier } from "./accounts/signup_route.ts";
 import type { ApiParts } from "./api_parts.ts";
@@ -69,7 +65,6 @@ export function allRoutes(
     ...userRoutes(parts),
     ...keyRoutes(parts),
     meRoute(parts),
-    RIGHTS_ROUTE,
     ...accountRoutes(parts, onRemoved),
     usageRoute(parts),
     auditRoute(parts),

@@ -16,6 +16,7 @@ import {
 } from "../../routes/testing/test_api.ts";
 import { testRequest } from "../../routes/testing/test_request.ts";
 import { openOperations } from "../../routes/tasks/bulk_routes.ts";
+import { RIGHTS_ROUTE } from "../rights_route.ts";
 import { openTasksMcp, type TasksMcp } from "../tasks_mcp.ts";
 
 /** A value of an answer; a test looks at its members. */
@@ -139,7 +140,7 @@ export async function withAgents(
     ...options,
     routes: (parts) => {
       operations = openOperations(parts.engine);
-      return routes = allRoutes(parts, { operations });
+      return routes = [...allRoutes(parts, { operations }), RIGHTS_ROUTE];
     },
   });
   let ids = 0;

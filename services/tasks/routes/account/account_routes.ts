@@ -238,22 +238,3 @@ export function meRoute({ engine }: ApiParts): AnyRoute {
     },
   });
 }
-
-/**
- * The route that tells the endpoint for agents which tools a caller is shown;
- * see {@linkcode meRoute} for clients.
- */
-export const RIGHTS_ROUTE: AnyRoute = defineRoute({
-  method: "GET",
-  path: "/mcp/rights",
-  hosts: "tenant",
-  isOutsideBase: true,
-  isUndocumented: true,
-  operationId: "getRights",
-  summary: "Read the caller's scopes",
-  tags: ["account"],
-  access: { kind: "caller" },
-  answers: { 200: { description: "The scopes" } },
-  problems: [],
-  handle: (call) => json({ scopes: [...getScopes(getCaller(call))] }),
-});
