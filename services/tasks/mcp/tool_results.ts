@@ -51,11 +51,14 @@ export function documentsResult(
   };
 }
 
+/** Members for programs: addresses, and the hashes that chain a history. */
+const FOR_PROGRAMS: readonly string[] = ["links", "prev", "hash"];
+
 /** A document without the members that tell a model nothing. */
 function withoutBlanks(document: object): object {
   return Object.fromEntries(
     Object.entries(document).filter(([name, value]) =>
-      value !== null && name !== "links" &&
+      value !== null && !FOR_PROGRAMS.includes(name) &&
       !(typeof value === "object" && Object.keys(value).length === 0)
     ),
   );
