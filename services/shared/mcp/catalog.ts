@@ -58,7 +58,7 @@ export interface ToolResult {
 }
 
 /** Hints about a tool, by which clients decide whether to ask a person. */
-interface ToolAnnotations {
+export interface ToolAnnotations {
   /** Whether it changes nothing. */
   readonly readOnlyHint: boolean;
   /** Whether it may remove something. */
