@@ -200,6 +200,16 @@ Deno.test("/api/mcp refuses wrong credentials, and other credentials than the on
       'Bearer realm="memwal", error="invalid_token"',
     );
   }
+  const alone = await new PlainMcpClient(url, strangers[2]).ask("tools/list", {
+    _meta: {
+      "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+      "io.modelcontextprotocol/clientCapabilities": {},
+    },
+  }, {
+    "mcp-protocol-version": "2026-07-28",
+    "mcp-method": "tools/list",
+  });
+  assertEquals(alone.status, 401);
   const ann = new PlainMcpClient(url, agentOf(home));
   await ann.open();
   await ann.call("memwal_remember", { text: "Ada drinks tea" });

@@ -25,6 +25,8 @@ interface ClientPoolOptions {
 interface Pooled {
   readonly mem: Mem;
   usedMs: number;
+  /** Until when the credential needs no check of its own. */
+  goodUntilMs: number;
 }
 
 /** Most clients that are kept; one takes some kilobytes. */
@@ -34,6 +36,7 @@ const MAX_CLIENTS = 1_024;
  * than any call takes.
  */
 const IDLE_MS = 1_800_000;
+const VERIFIED_MS = 60_000;
 
 /** The clients. */
 export class ClientPool {
@@ -56,13 +59,37 @@ export class ClientPool {
 
   /** Returns the client of a credential. */
   of(credential: AgentCredential): Mem {
+    return this.#find(credential).mem;
+  }
+
+  /**
+   * Asks the relayer who the caller is, at most once a minute: each call is
+   * checked by itself, so this only lets a wrong credential show at once.
+   *
+   * @throws {MemError} When the relayer refuses the credential, or cannot be
+   * asked.
+   */
+  async verify(credential: AgentCredential): Promise<void> {
+    const pooled = this.#find(credential);
+    if (this.#clock.nowMs() < pooled.goodUntilMs) return;
+    await pooled.mem.whoami();
+    pooled.goodUntilMs = this.#clock.nowMs() + VERIFIED_MS;
+  }
+
+  /** Forgets all clients and overwrites their keys. */
+  destroy(): void {
+    for (const [, { mem }] of this.#clients) mem.destroy();
+    this.#clients.clear();
+  }
+
+  #find(credential: AgentCredential): Pooled {
     const nowMs = this.#clock.nowMs();
     this.#dropIdle(nowMs);
     const name = credential.digest.toHex();
     const known = this.#clients.get(name);
     if (known !== undefined) {
       known.usedMs = nowMs;
-      return known.mem;
+      return known;
     }
     const mem = Mem.create({
       ...credential.config,
@@ -70,15 +97,10 @@ export class ClientPool {
       ranking: "fused",
       fetch: this.#options.fetch,
     });
-    this.#clients.set(name, { mem, usedMs: nowMs });
+    const pooled = { mem, usedMs: nowMs, goodUntilMs: -Infinity };
+    this.#clients.set(name, pooled);
     this.#options.onOpen(credential);
-    return mem;
-  }
-
-  /** Forgets all clients and overwrites their keys. */
-  destroy(): void {
-    for (const [, { mem }] of this.#clients) mem.destroy();
-    this.#clients.clear();
+    return pooled;
   }
 
   #dropIdle(nowMs: number): void {

@@ -1,5 +1,6 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { MemDestroyedError } from "../../../sdk/memory/errors.ts";
+import { MemMock } from "../../../sdk/testing.ts";
 import { FakeClock } from "../../../tests/support/fake_clock.ts";
 import { ClientPool } from "./client_pool.ts";
 import type { AgentCredential } from "./credential.ts";
@@ -17,12 +18,19 @@ function credential(number: number): AgentCredential {
 function open() {
   const clock = new FakeClock();
   const opened: string[] = [];
+  const mock = MemMock.create();
   const clients = new ClientPool({
     clock,
-    fetch: () => Promise.reject(new Error("no request is made here")),
+    fetch: (url, init) => mock.config.fetch!(toMock(url), init),
     onOpen: ({ config }) => opened.push(config.accountId),
   });
-  return { clock, clients, opened };
+  return { clock, clients, opened, mock };
+}
+
+/** The same request to the mock, whose paths are the relayer's. */
+function toMock(url: string): string {
+  const { pathname, search } = new URL(url);
+  return `http://mem-mock.invalid${pathname}${search}`;
 }
 
 Deno.test("ClientPool makes one client of a credential", () => {
@@ -48,3 +56,23 @@ Deno.test("ClientPool overwrites the key of a client when it is idle for half an
   clients.destroy();
   await assertRejects(() => used.health(), MemDestroyedError);
 });
+
+Deno.test("ClientPool asks who a caller is when a minute has passed, and not before", async () => {
+  const { clients, clock, mock } = open();
+  const own = { ...credential(1), config: ownConfig(mock) };
+  const asked = () =>
+    mock.requests.filter(({ path }) => path === "/api/whoami").length;
+  await clients.verify(own);
+  await clients.verify(own);
+  assertEquals(asked(), 1);
+  clock.advance(60_000);
+  mock.fail("*", { kind: "status", status: 401 });
+  await assertRejects(() => clients.verify(own));
+  await clients.verify(own);
+  assertEquals(asked(), 3);
+  clients.destroy();
+});
+
+function ownConfig({ config: { key, accountId } }: MemMock) {
+  return { key, accountId };
+}

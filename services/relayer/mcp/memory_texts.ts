@@ -6,7 +6,10 @@
  */
 
 import { fenceLines, quoteMemory } from "../../../sdk/ai/fence.ts";
-import type { RecallMemory } from "../../../sdk/memory/recall_types.ts";
+import type {
+  RecallMemory,
+  RecallResult,
+} from "../../../sdk/memory/recall_types.ts";
 import type { JsonSchema } from "../../shared/schema/schema.ts";
 import { said, shownObject } from "../../shared/schema/schema.ts";
 
@@ -70,6 +73,24 @@ export function showMemories(memories: readonly MemoryView[]): string {
     return `${index + 1}. (${facts.join(", ")}) ${quoteMemory(text)}`;
   });
   return showLines(lines);
+}
+
+/** Says in what respect a recall may not have found everything. */
+export function recallNotes(
+  { partial, truncated, dropped_count: dropped = 0 }: RecallResult,
+): readonly string[] {
+  return [
+    ...(partial
+      ? [
+        "Memories may be missing, as the relayer has just started; ask " +
+        "again in some seconds.",
+      ]
+      : []),
+    ...(truncated
+      ? ["More memories matched than fit into the answer; ask more precisely."]
+      : []),
+    ...(dropped > 0 ? [`${dropped} more matched and could not be read.`] : []),
+  ];
 }
 
 /** Puts lines between markers, with the sentence that they are data. */

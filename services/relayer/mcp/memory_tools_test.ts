@@ -6,6 +6,7 @@ import type { SentNotification } from "../../shared/mcp/messages.ts";
 import { McpServer } from "../../shared/mcp/server.ts";
 import { memoryCatalog } from "./memory_catalog.ts";
 import type { MemoryContext } from "./memory_context.ts";
+import { recallNotes } from "./memory_texts.ts";
 
 function open({ namespace }: { readonly namespace?: string } = {}) {
   const clock = new FakeClock();
@@ -93,6 +94,17 @@ Deno.test("memwal_recall says that none was found when there is none", async () 
   });
   assertEquals(content, [{ type: "text", text: "No memories were found." }]);
   assertEquals(structuredContent.results, []);
+});
+
+Deno.test("recallNotes() says why a recall may not have found everything", () => {
+  const found = { results: [], total: 0 };
+  assertEquals(recallNotes(found), []);
+  const notes = recallNotes({
+    ...found,
+    ...{ partial: true, truncated: true, dropped_count: 2 },
+  });
+  assertEquals(notes.length, 3);
+  assertStringIncludes(notes[2] ?? "", "2 more");
 });
 
 Deno.test("tools use the namespace of the call, and else that of the connection", async () => {

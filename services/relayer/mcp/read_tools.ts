@@ -24,6 +24,7 @@ import {
   MEMORY_VIEW,
   NOTICE,
   NOTICE_VIEW,
+  recallNotes,
   showLines,
   showMemories,
   viewMemory,
@@ -62,28 +63,32 @@ export const READ_TOOLS: readonly McpTool<MemoryContext>[] = [
     output: shownObject({
       results: { type: "array", items: MEMORY_VIEW },
       total: COUNT,
+      is_incomplete: said("Whether more may be found", { type: "boolean" }),
       notice: NOTICE_VIEW,
     }),
     run: (input, call) =>
       withFaults(call, async () => {
-        const { results } = await call.context.mem.recall({
+        const found = await call.context.mem.recall({
           query: input.query,
           limit: input.limit,
           namespace: namespaceOf(input, call),
           ranking: "fused",
           signal: call.signal,
         });
-        const memories = results.map(viewMemory);
+        const memories = found.results.map(viewMemory);
+        const shown = memories.length === 0
+          ? "No memories were found."
+          : showMemories(memories);
+        const isIncomplete = found.partial === true || found.truncated === true;
         return {
           content: [{
             type: "text",
-            text: memories.length === 0
-              ? "No memories were found."
-              : showMemories(memories),
+            text: [shown, ...recallNotes(found)].join("\n"),
           }],
           structuredContent: {
             results: memories,
             total: memories.length,
+            is_incomplete: isIncomplete,
             notice: NOTICE,
           },
         };

@@ -134,7 +134,7 @@ function entryOf(
     context: () => ({ mem: clients.of(credential), namespace }),
     async verify() {
       try {
-        await clients.of(credential).whoami();
+        await clients.verify(credential);
       } catch (error) {
         if (!(error instanceof MemError)) throw error;
         return refusalOf(error);

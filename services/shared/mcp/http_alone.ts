@@ -49,6 +49,8 @@ export class AloneRequests<Context> {
     if (version !== STATELESS_VERSION) {
       return jsonResponse(400, wrongVersion(message.id, version));
     }
+    const refusal = await entry.verify();
+    if (refusal !== undefined) return refusal;
     const ending = new AbortController();
     const end = () => ending.abort();
     this.#underWay.add(ending);

@@ -19,8 +19,8 @@ export interface McpEntry<Context> {
   /** Makes what tools work with. */
   readonly context: () => Context;
   /**
-   * Checks the credential before a session is opened: the response that
-   * refuses it, or undefined.
+   * Checks the credential before a session is opened, and before each request
+   * that stands alone: the response that refuses it, or undefined.
    */
   readonly verify: () => Promise<HttpResponse | undefined>;
 }

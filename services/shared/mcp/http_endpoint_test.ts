@@ -258,6 +258,11 @@ Deno.test("endpoint opens no session when the credential is refused", async () =
   const body = { jsonrpc: "2.0", id: 0, method: "initialize", params: {} };
   assertEquals((await post(body, { as: "stranger" })).status, 401);
   assertEquals(endpoint.sessions, 0);
+  const alone = await post(call(1, "echo", { text: "hi" }, MODERN), {
+    headers: modernFields("tools/call", "echo"),
+    as: "stranger",
+  });
+  assertEquals(alone.status, 401);
 });
 
 Deno.test("endpoint answers 429 with retry-after when an address has too many sessions", async () => {
