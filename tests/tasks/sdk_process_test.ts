@@ -130,13 +130,13 @@ async function waitsForOthers(service: TasksProcess): Promise<void> {
   const { hindrances } = await tasks.explain(id);
   assertEquals(
     hindrances[0]?.message,
-    "It waits for the approval of an owner: Ship order 7?",
+    'It waits for the approval of an owner ("Ship order 7?")',
   );
   assertEquals((await tasks.overview()).approvals, 1);
   await assertRejects(
     () => tasks.approve(id, { ifVersion: 1 }),
     TasksError,
-    "Cannot approve",
+    "the version has changed",
   );
   await tasks.approve(id, { comment: "Ship it" });
   const { status, result, executions } = await ended(tasks, id);

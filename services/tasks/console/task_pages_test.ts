@@ -343,8 +343,8 @@ Deno.test("a task's page says what it waits for, and sends the event", async () 
   await waitFor(browser, { event: "paid", on_timeout: "fail" });
   const { html } = await browser.read(`/tasks/${id}`);
   assertStringIncludes(html, "Waits for an event");
-  assertStringIncludes(html, "the event <code>paid</code>");
-  assertStringIncludes(html, "then it fails.");
+  assertStringIncludes(html, "It waits for the event &quot;paid&quot;");
+  assertStringIncludes(html, "Without it by then the task fails.");
   const form = { action: "event", event: "paid", version: "9" };
   const wrong = await browser.send(`/tasks/${id}`, { ...form, data: "{a}" });
   assertEquals(wrong.status, 422);

@@ -107,7 +107,7 @@ function waitName(after: string): string {
     case "succeeded":
       return "Waits for its next run";
     case "waiting":
-      return "Waits for an event or approval, and its next attempt";
+      return "Waits for an event or a person";
     default:
       return "Waits for its next try";
   }

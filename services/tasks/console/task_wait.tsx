@@ -8,11 +8,10 @@
 import type { VNode } from "preact";
 import { TextArea, TextField } from "../../shared/console/form.tsx";
 import { CsrfField } from "../../shared/console/layout.tsx";
-import { Time } from "../../shared/console/parts.tsx";
 import { type PageAnswer, type PageCall, refusalOf } from "./page.ts";
 import type { ShownTask, ShownWait } from "./task_parts.tsx";
 
-/** The wait in one sentence, and the form that ends it. */
+/** The form that ends the wait; the page says above what it is for. */
 export function TaskWaitForm(
   { page, task, wait }: {
     readonly page: PageCall;
@@ -20,25 +19,18 @@ export function TaskWaitForm(
     readonly wait: ShownWait;
   },
 ): VNode {
-  const { event, approval, message } = wait;
+  const { event, approval } = wait;
   return (
     <section aria-labelledby="wait">
       <h2 id="wait">
         {approval === undefined ? "Waits for an event" : "Waits for approval"}
       </h2>
       <p>
-        It waits for {approval === undefined
-          ? (
-            <>
-              the event <code>{event}</code>
-            </>
-          )
-          : `a decision of a person with the role "${approval.by}"${
-            approval.by_another ? " other than its creator" : ""
-          }`} until <Time at={wait.until} />; then it{" "}
-        {wait.on_timeout === "fail" ? "fails" : "goes on without"}.
+        {approval === undefined ? "Without it" : "Without a decision"} by then
+        {wait.on_timeout === "fail"
+          ? " the task fails."
+          : " its worker goes on, and is told so."}
       </p>
-      {message === undefined ? null : <blockquote>{message}</blockquote>}
       <form method="post" action={page.path.split("?", 1)[0]}>
         <CsrfField csrf={page.csrf} />
         <input type="hidden" name="version" value={String(task.version)} />

@@ -140,10 +140,10 @@ function explainWait(
 ): Hindrance {
   const { kind, message, onTimeout } = awaited;
   const then = onTimeout === "fail" ? "; then it fails" : "";
-  const words = message === undefined ? "" : `: ${message}`;
+  const words = message === undefined ? "" : ` ("${message}")`;
   return {
     code: kind === "event" ? "awaits_event" : "awaits_approval",
-    message: `It waits for ${describeAwaited(awaited)}${then}${words}`,
+    message: `It waits for ${describeAwaited(awaited)}${words}${then}`,
     untilMs,
   };
 }

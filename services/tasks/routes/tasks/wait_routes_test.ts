@@ -239,7 +239,7 @@ Deno.test("GET /v1/tasks?waiting= lists what waits for a person", async () => {
     assertEquals(explained.at("hindrances", 0, "code"), "awaits_approval");
     assertEquals(
       explained.at("hindrances", 0, "message"),
-      "It waits for the approval of an admin: Send it?",
+      'It waits for the approval of an admin ("Send it?")',
     );
   });
 });

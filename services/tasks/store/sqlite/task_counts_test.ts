@@ -119,6 +119,7 @@ Deno.test("the counts of a database of version 1 are made when it is opened", as
         "DROP INDEX tasks_repeating; " +
         "DROP INDEX tasks_repeating_by_creation; " +
         "ALTER TABLE tasks DROP COLUMN repeats; " +
+        "DROP INDEX tasks_awaiting; ALTER TABLE tasks DROP COLUMN awaits; " +
         "DELETE FROM migrations WHERE version > 1",
     );
     await withStore(folder, async (store) => {
