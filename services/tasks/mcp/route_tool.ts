@@ -123,6 +123,7 @@ export function routeTool(
     options;
   const { defaults = {}, ...facts } = rest;
   const places = argumentsOf(route);
+  const ask = asking(route, places);
   const keyed = route.isIdempotent === true && !facts.annotations.readOnlyHint
     ? { idempotency_key: IDEMPOTENCY_KEY }
     : {};
@@ -168,11 +169,7 @@ export function routeTool(
       }
       const otherwise = before?.(args, call);
       if (otherwise !== undefined) return await otherwise;
-      const answer = await askRoute(route, {
-        call,
-        args: { ...defaults, ...args, ...fixed },
-        places,
-      });
+      const answer = await ask({ ...defaults, ...args, ...fixed }, call);
       const { body } = answer;
       return problemResult(answer) ??
         await show(isJsonObject(body) ? body : {}, { args, call });
@@ -189,39 +186,44 @@ export function mayCall(
 }
 
 /** Asks a route with arguments, each in its place. */
-export async function askRoute(
+export type AskRoute = (
+  args: Arguments,
+  call: AgentCall,
+) => Promise<AgentAnswer>;
+
+/** Makes what asks a route. */
+export function asking(
   route: AnyRoute,
-  { call, args, places = argumentsOf(route) }: {
-    readonly call: AgentCall;
-    readonly args: Arguments;
-    readonly places?: RouteArguments;
-  },
-): Promise<AgentAnswer> {
-  const query = new URLSearchParams();
-  const body: Record<string, unknown> = {};
-  // In the order of the schema, so that a call that is repeated with its
-  // arguments in another order is the same request.
-  for (const name of Object.keys(places.body)) {
-    if (Object.hasOwn(args, name)) body[name] = args[name];
-  }
-  for (const name of Object.keys(places.query)) {
-    if (Object.hasOwn(args, name)) addToQuery(query, name, args[name]);
-  }
-  const path = fullPath(route, "tenant").replaceAll(
-    /:([a-z_]+)/g,
-    (_, name: string) => segmentOf(args[name]),
-  );
-  const { idempotency_key: key, version } = args;
-  return await call.context.ask({
-    method: route.method,
-    target: query.size === 0 ? path : `${path}?${query}`,
-    ...route.body === undefined ? {} : { body },
-    headers: {
-      ...key === undefined ? {} : { "idempotency-key": String(key) },
-      ...version === undefined ? {} : { "if-match": `"${version}"` },
-    },
-    signal: call.signal,
-  });
+  places: RouteArguments = argumentsOf(route),
+): AskRoute {
+  const inBody = Object.keys(places.body);
+  const inQuery = Object.keys(places.query);
+  return async (args, call) => {
+    // In the order of the schema, so that a call that is repeated with its
+    // arguments in another order is the same request.
+    const body = Object.fromEntries(
+      inBody.flatMap((name) =>
+        Object.hasOwn(args, name) ? [[name, args[name]]] : []
+      ),
+    );
+    const query = new URLSearchParams();
+    for (const name of inQuery) addToQuery(query, name, args[name]);
+    const path = fullPath(route, "tenant").replaceAll(
+      /:([a-z_]+)/g,
+      (_, name: string) => segmentOf(args[name]),
+    );
+    const { idempotency_key: key, version } = args;
+    return await call.context.ask({
+      method: route.method,
+      target: query.size === 0 ? path : `${path}?${query}`,
+      ...route.body === undefined ? {} : { body },
+      headers: {
+        ...key === undefined ? {} : { "idempotency-key": String(key) },
+        ...version === undefined ? {} : { "if-match": `"${version}"` },
+      },
+      signal: call.signal,
+    });
+  };
 }
 
 function addToQuery(

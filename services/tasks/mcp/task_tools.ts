@@ -10,7 +10,8 @@ import {
   type AgentCall,
   type AgentTool,
   type Arguments,
-  askRoute,
+  asking,
+  type AskRoute,
   type FindRoute,
   routeTool,
 } from "./route_tool.ts";
@@ -106,6 +107,8 @@ function listTool(find: FindRoute): AgentTool {
 function showTool(find: FindRoute): AgentTool {
   const explanation = answerSchema(find("explainTask"));
   const history = answerSchema(find("getTaskHistory"));
+  const askExplanation = asking(find("explainTask"));
+  const askHistory = asking(find("getTaskHistory"));
   return routeTool(find("getTask"), {
     name: "tasks_show",
     title: "Show a task, and why it does not run",
@@ -128,22 +131,18 @@ function showTool(find: FindRoute): AgentTool {
       history,
     }, ["history"]),
     show: async (task, { args, call }) => {
+      const { id } = args;
+      const records = { id, order: "desc", limit: SHOWN_RECORDS };
       const [explained, told] = await Promise.all([
-        askRoute(find("explainTask"), { call, args: { id: args["id"] } }),
-        args["history"] !== true ? undefined : askRoute(
-          find("getTaskHistory"),
-          {
-            call,
-            args: { id: args["id"], order: "desc", limit: SHOWN_RECORDS },
-          },
-        ),
+        askExplanation({ id }, call),
+        args["history"] === true ? askHistory(records, call) : undefined,
       ]);
       const fault = problemResult(explained) ?? (told && problemResult(told));
       if (fault !== undefined) return fault;
       const why = explainInOneSentence(explained.body);
-      const records = told === undefined ? [] : rowsOf(told.body);
+      const rows = told === undefined ? [] : rowsOf(told.body);
       return documentsResult(sentenceOf(task), {
-        lines: [{ why }, task, ...records],
+        lines: [{ why }, task, ...rows],
         content: {
           task,
           why,
@@ -157,6 +156,7 @@ function showTool(find: FindRoute): AgentTool {
 
 function createTool(find: FindRoute): AgentTool {
   const preview = find("previewSchedule");
+  const askPreview = asking(preview);
   const task = answerSchema(find("createTask"));
   return routeTool(find("createTask"), {
     name: "tasks_create",
@@ -187,7 +187,7 @@ function createTool(find: FindRoute): AgentTool {
     ]),
     before: (args, call) => {
       if (args["dry_run"] !== true) return undefined;
-      return showPreview(args, { call, preview });
+      return showPreview(args, { call, ask: askPreview });
     },
     show: showTask,
   });
@@ -195,9 +195,9 @@ function createTool(find: FindRoute): AgentTool {
 
 async function showPreview(
   { repeat, timezone, date }: Arguments,
-  { call, preview }: {
+  { call, ask }: {
     readonly call: AgentCall;
-    readonly preview: ReturnType<FindRoute>;
+    readonly ask: AskRoute;
   },
 ): Promise<ToolResult> {
   if (repeat === undefined) {
@@ -205,14 +205,11 @@ async function showPreview(
       "would run once: at its date, or at once without one.";
     return documentsResult(sentence, { lines: [], content: {} });
   }
-  const answer = await askRoute(preview, {
-    call,
-    args: {
-      ...{ repeat, count: SHOWN_RUNS },
-      ...timezone === undefined ? {} : { timezone },
-      ...date === undefined ? {} : { date },
-    },
-  });
+  const answer = await ask({
+    ...{ repeat, count: SHOWN_RUNS },
+    ...timezone === undefined ? {} : { timezone },
+    ...date === undefined ? {} : { date },
+  }, call);
   const { body } = answer;
   return problemResult(answer) ??
     documentsResult("Nothing was created. These are its next dates:", {

@@ -2,6 +2,7 @@ import { assertEquals, assertStringIncludes } from "@std/assert";
 import type { Scope } from "../access/scope.ts";
 import { REGISTRY } from "../engine/repositories.ts";
 import { SERVICE_HOST } from "../routes/testing/test_api.ts";
+import { testRequest } from "../routes/testing/test_request.ts";
 import { TestAgent, withAgents } from "./testing/test_agents.ts";
 
 const READS = ["tasks_list", "tasks_show", "overview"];
@@ -182,10 +183,23 @@ Deno.test("the endpoint finds the tenant by the path when it is for development"
 
 Deno.test("a stream of a session ends after five minutes, so that its key is checked", async () => {
   await withAgents(async (api) => {
-    const agent = await api.agent();
-    await agent.send("", { accept: "text/event-stream" }, "GET");
-    assertEquals(api.mcp.sessions(), 1);
-    api.clock.advance(300_000);
+    const { session = "" } = await api.agent();
+    const opened = await api.mcp.answer(testRequest({
+      ...{ method: "GET", target: "/mcp" },
+      headers: {
+        host: `acme.${SERVICE_HOST}`,
+        authorization: `Bearer ${api.ownerKey}`,
+        accept: "text/event-stream",
+        "mcp-session-id": session,
+      },
+    }));
+    const stream = opened?.stream;
+    api.clock.advance(299_999);
+    assertEquals(api.clock.pendingTimers > 0, true);
+    api.clock.advance(1);
     assertEquals(api.clock.pendingTimers, 0);
+    let piece = await stream?.next();
+    while (piece !== undefined) piece = await stream?.next();
+    assertEquals(api.mcp.sessions(), 1);
   });
 });
