@@ -47,6 +47,8 @@ export interface AgentAnswer {
   readonly headers: HttpResponse["headers"];
   /** The body, parsed as JSON; undefined without one. */
   readonly body: unknown;
+  /** How many characters the body has as JSON. */
+  readonly chars: number;
 }
 
 /** Asks the API on behalf of one request. */
@@ -104,6 +106,7 @@ export function askAs(
       status: answer.status,
       headers: answer.headers,
       body: text === "" ? undefined : JSON.parse(text),
+      chars: text.length,
     };
   };
 }

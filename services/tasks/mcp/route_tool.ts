@@ -56,6 +56,9 @@ const IDEMPOTENCY_KEY: JsonSchema = {
     "answer you did not get with the same text: it has no second effect",
 };
 
+/** Longest answer that is shown; it is sent twice, and no model reads more. */
+const MAX_SHOWN_CHARS = 1_048_576;
+
 /** Words about a tool, and what it does with its route. */
 export interface RouteToolOptions {
   /** The name, by which it is called. */
@@ -170,7 +173,13 @@ export function routeTool(
       const otherwise = before?.(args, call);
       if (otherwise !== undefined) return await otherwise;
       const answer = await ask({ ...defaults, ...args, ...fixed }, call);
-      const { body } = answer;
+      const { body, chars } = answer;
+      if (facts.annotations.readOnlyHint && chars > MAX_SHOWN_CHARS) {
+        return errorResult(
+          `Cannot show: the answer has ${chars} characters, ` +
+            `${MAX_SHOWN_CHARS} are shown; ask for less`,
+        );
+      }
       return problemResult(answer) ??
         await show(isJsonObject(body) ? body : {}, { args, call });
     },

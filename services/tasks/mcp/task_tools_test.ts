@@ -261,6 +261,20 @@ Deno.test("tools tell faults in the API's words, with the time to wait when ther
   }, { limits: { requestsPerSecond: 8 } });
 });
 
+Deno.test("tasks_list says how long its answer is when that is too long to show", async () => {
+  await withAgents(async (api) => {
+    const agent = await api.agent();
+    for (let tasks = 0; tasks < 3; tasks++) {
+      const data = "x".repeat(400_000);
+      await agent.call("tasks_create", { worker: "mailer", data });
+    }
+    const refused = await agent.call("tasks_list", { fields: ["data"] });
+    assertStringIncludes(refused.content[0].text, "1048576 are shown");
+    const short = await agent.call("tasks_list");
+    assertEquals(short.structuredContent.tasks.data.length, 3);
+  });
+});
+
 const HOSTILE: readonly unknown[] = [
   ...[null, true, -1, 1e308, "", "__proto__", "\ud800", "x".repeat(5_000)],
   ...["..", "../../accounts", "%2e%2e", "a/b", "tsk_\n", "a?b=c#d", {}, []],
