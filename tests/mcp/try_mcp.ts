@@ -54,7 +54,8 @@ const headers = {
 };
 // The clients check what comes back against the output schemas.
 const OTHERS = {
-  memwal_remember_bulk: { items: [{ text: "a" }, { text: "b" }], namespace: "n" },
+  memwal_remember_bulk: { facts: ["a", "b"], namespace: "n" },
+  memwal_remember_status: { job_ids: [crypto.randomUUID()], waitMs: 0 },
   memwal_analyze: { text: "I live in Oslo. I have a dog.", namespace: "n" },
   memwal_ask: { question: "Where do I live?", namespace: "n" },
   memwal_list: { limit: 3 },
@@ -114,7 +115,7 @@ for (const [mode, [client, transport]] of Object.entries(modes)) {
   const others = [];
   for (const [name, args] of Object.entries(OTHERS)) {
     const result = await client.callTool({ name, arguments: args });
-    if (result.isError === true) others.push(result);
+    if (result.isError === true && name !== "memwal_remember_status") others.push(result);
   }
   seen[mode] = {
     others,
@@ -193,7 +194,7 @@ Deno.test("the official clients remember and recall at /api/mcp in every version
     assertEquals(seen[mode], {
       ...{
         others: [],
-        tools: 9,
+        tools: 10,
         isStored: true,
         progress: true,
         refused: true,

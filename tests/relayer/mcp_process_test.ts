@@ -45,6 +45,7 @@ Deno.test("/api/mcp remembers and recalls when an agent opens a session", async 
       "memwal_recall",
       "memwal_remember",
       "memwal_remember_bulk",
+      "memwal_remember_status",
       "memwal_restore",
     ],
   );
@@ -56,7 +57,7 @@ Deno.test("/api/mcp remembers and recalls when an agent opens a session", async 
   const found = await agent.call("memwal_recall", { query: "tea" });
   assertMatch(
     found.content[0].text,
-    /\n1\. \(score [\d.-]+, relevance [\d.]+, \d{4}-\d\d-\d\d, id [^)]+\) "Ada drinks green tea"\n/,
+    /\n1\. \[score=[\d.-]+\] \[relevance=[\d.]+\] \[written=\d{4}-\d\d-\d\d\] \[id=[^\]]+\] "Ada drinks green tea"\n/,
   );
   assertEquals(
     found.structuredContent.results[0].text,
@@ -81,7 +82,7 @@ Deno.test("/api/mcp remembers and recalls when an agent opens a session", async 
   });
   assertMatch(prompt.result.messages[0].content.text, /Ada drinks green tea/);
   const bulk = await agent.call("memwal_remember_bulk", {
-    items: [{ text: "Ben lives in Oslo" }, { text: "Ben has a dog" }],
+    facts: ["Ben lives in Oslo", "Ben has a dog"],
     namespace: "people",
   });
   assertEquals(bulk.structuredContent.succeeded, 2);
@@ -93,7 +94,7 @@ Deno.test("/api/mcp remembers and recalls when an agent opens a session", async 
   assertEquals(health.structuredContent.status, "ok");
   const restored = await agent.call("memwal_restore", { namespace: "people" });
   assertEquals(restored.structuredContent.skipped, 2);
-  const forgot = await agent.call("memwal_forget", { memory_id: id });
+  const forgot = await agent.call("memwal_forget", { id });
   assertEquals(forgot.structuredContent.forgotten, 1);
   const gone = await agent.call("memwal_forget", { namespace: "people" });
   assertEquals(gone.structuredContent.forgotten, 2);
@@ -101,7 +102,7 @@ Deno.test("/api/mcp remembers and recalls when an agent opens a session", async 
     query: "dog",
     namespace: "people",
   });
-  assertEquals(nothing.content[0].text, "No memories were found.");
+  assertEquals(nothing.content[0].text, "No matching memories were found.");
   const ended = await fetch(agent.url, {
     method: "DELETE",
     headers: agent.headers,
@@ -167,8 +168,6 @@ Deno.test("/api/mcp/sse serves the flow of the older transport when its stream i
   // The client opens another stream and repeats what is unanswered.
   const second = await openStream();
   while (await post(first.url, remember) !== 404);
-  assertEquals(await post(second.url, initialize), 202);
-  await second.events.next();
   assertEquals(await post(second.url, remember), 202);
   const { value: stored } = await second.events.next();
   assertEquals(JSON.parse(stored?.data ?? "").id, 1);

@@ -20,13 +20,13 @@ export type MemoryClient = Pick<
   | "ask"
   | "deleteMemory"
   | "forget"
+  | "getRememberBulkStatus"
   | "health"
   | "listMemories"
   | "recall"
   | "remember"
   | "rememberBulk"
   | "restore"
-  | "waitForRememberJob"
   | "waitForRememberJobs"
 >;
 

@@ -84,7 +84,7 @@ export const MEMORY_PROMPTS: readonly McpPrompt<MemoryContext>[] = [{
       })
     );
     const known = results.length === 0
-      ? "No memories were found."
+      ? "No matching memories were found."
       : showMemories(results.map(viewMemory));
     const text = `Summarize what is known about ${JSON.stringify(subject)}, ` +
       "with dates where they matter, and name what contradicts itself. Use " +

@@ -64,13 +64,18 @@ export function viewMemory(memory: RecallMemory): MemoryView {
 export function showMemories(memories: readonly MemoryView[]): string {
   const lines = memories.map((memory, index) => {
     const { id, text, score, relevance, created_at } = memory;
+    // Score and date stand as in the existing relayer's lines.
     const facts = [
-      `score ${score.toFixed(3)}`,
-      ...(relevance === undefined ? [] : [`relevance ${relevance.toFixed(3)}`]),
-      ...(created_at === undefined ? [] : [created_at.slice(0, 10)]),
-      ...(id === undefined ? [] : [`id ${id}`]),
+      `[score=${score.toFixed(3)}]`,
+      ...(relevance === undefined
+        ? []
+        : [`[relevance=${relevance.toFixed(3)}]`]),
+      ...(created_at === undefined
+        ? []
+        : [`[written=${created_at.slice(0, 10)}]`]),
+      ...(id === undefined ? [] : [`[id=${id}]`]),
     ];
-    return `${index + 1}. (${facts.join(", ")}) ${quoteMemory(text)}`;
+    return `${index + 1}. ${facts.join(" ")} ${quoteMemory(text)}`;
   });
   return showLines(lines);
 }

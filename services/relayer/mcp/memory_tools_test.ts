@@ -10,7 +10,7 @@ import { recallNotes } from "./memory_texts.ts";
 
 function open({ namespace }: { readonly namespace?: string } = {}) {
   const clock = new FakeClock();
-  const mock = MemMock.create();
+  const mock = MemMock.create({ clock });
   const server = new McpServer<MemoryContext>({
     catalog: memoryCatalog({ version: "1.2.3", clock }),
     clock,
@@ -77,7 +77,7 @@ Deno.test("memwal_recall keeps memories between markers when they give orders", 
       assert(!outside.includes(word), `${word} in ${outside}`);
     }
     for (const line of lines.slice(begin + 1, end)) {
-      assert(/^(?:\d+\. \(|Answer: "|From \d)/.test(line), line);
+      assert(/^(?:\d+\. \[|Answer: "|From \d)/.test(line), line);
       assert(!/[<>\u2028]/.test(line), "no sign of a marker");
     }
   }
@@ -92,7 +92,10 @@ Deno.test("memwal_recall says that none was found when there is none", async () 
   const { content, structuredContent } = await call("memwal_recall", {
     query: "tea",
   });
-  assertEquals(content, [{ type: "text", text: "No memories were found." }]);
+  assertEquals(content, [{
+    type: "text",
+    text: "No matching memories were found.",
+  }]);
   assertEquals(structuredContent.results, []);
 });
 
@@ -112,10 +115,11 @@ Deno.test("tools use the namespace of the call, and else that of the connection"
   await call("memwal_remember", { text: "Ada drinks tea" });
   await call("memwal_remember", { text: "Ada runs", namespace: "sports" });
   await call("memwal_remember_bulk", {
-    items: [{ text: "Ada reads" }, { text: "Ada swims", namespace: "sports" }],
+    facts: ["Ada reads", "Ada swims"],
+    namespace: "sports",
   });
-  assertEquals(mock.memories("habits").length, 2);
-  assertEquals(mock.memories("sports").length, 2);
+  assertEquals(mock.memories("habits").length, 1);
+  assertEquals(mock.memories("sports").length, 3);
   assertEquals(mock.memories("default").length, 0);
 });
 
@@ -128,9 +132,9 @@ Deno.test("tools return a result with isError when the relayer refuses", async (
   mock.fail("*", { kind: "no_answer" });
   const lost = await call("memwal_remember", { text: "Ada drinks tea" });
   assertEquals(lost.isError, true);
-  const none = await call("memwal_forget", { memory_id: "no such id" });
+  const none = await call("memwal_forget", { id: "no such id" });
   assertEquals(none.isError, true);
-  for (const args of [{}, { memory_id: "a", namespace: "b" }]) {
+  for (const args of [{}, { id: "a", namespace: "b" }]) {
     assertEquals((await call("memwal_forget", args)).isError, true);
   }
 });
@@ -201,6 +205,7 @@ Deno.test("tools say which of them change or remove something", async () => {
     memwal_remember: "writes",
     memwal_remember_bulk: "writes",
     memwal_analyze: "writes",
+    memwal_remember_status: "reads",
     memwal_restore: "writes",
     memwal_recall: "reads",
     memwal_ask: "reads",
@@ -212,4 +217,51 @@ Deno.test("tools say which of them change or remove something", async () => {
     assertEquals(tool.inputSchema.type, "object");
     assertEquals(tool.outputSchema.type, "object");
   }
+});
+
+Deno.test("memwal_remember_status tells what became of jobs", async () => {
+  const { mock, call, clock } = open();
+  mock.holdJobs();
+  const { job_id } = await mock.mem.remember("Ada drinks tea");
+  const other = (await mock.mem.remember("Ada runs")).job_id;
+  const unknown = crypto.randomUUID();
+  mock.endJob(other, "failed");
+  const looked = await call("memwal_remember_status", {
+    job_ids: [job_id, other, unknown],
+    waitMs: 0,
+  });
+  assertEquals(
+    looked.structuredContent.results.map((
+      { status }: { status: string },
+    ) => status),
+    ["running", "failed", "not_found"],
+  );
+  assertStringIncludes(looked.content[0].text, "do not send it again");
+  mock.releaseJobs();
+  const done = await call("memwal_remember_status", { job_id });
+  assertEquals(done.structuredContent.succeeded, 1);
+  assertEquals((await call("memwal_remember_status")).isError, true);
+  assertEquals(clock.pendingTimers, 0);
+});
+
+Deno.test("memwal_remember names the job when storing takes longer than clients wait", async () => {
+  const { mock, call, clock, sent } = open();
+  const startMs = clock.nowMs();
+  mock.holdJobs();
+  const waiting = call("memwal_remember", { text: "Ada drinks tea" }, {
+    progressToken: 1,
+  });
+  await waitUntil(() => sent.length > 0, { what: "the first progress" });
+  await waitUntil(async () => {
+    await clock.advanceAsync(1_000);
+    return clock.nowMs() > startMs + 50_000;
+  }, { what: "the end of the wait" });
+  const { isError, structuredContent, content } = await waiting;
+  assertEquals([isError, structuredContent.status], [undefined, "running"]);
+  assertStringIncludes(content[0].text, structuredContent.id);
+  mock.releaseJobs();
+  const { id: job_id } = structuredContent;
+  const looked = await call("memwal_remember_status", { job_id });
+  assertEquals(looked.structuredContent.succeeded, 1);
+  assertEquals(clock.pendingTimers, 0);
 });

@@ -35,6 +35,8 @@ import { NAMESPACE } from "./write_tools.ts";
 const MAX_QUERY_CHARS = 65_536;
 const MAX_CURSOR_CHARS = 2_048;
 const MAX_ID_CHARS = 128;
+/** The most texts that one recall reads by their ids. */
+const MAX_PAGE = 100;
 const COUNT = { type: "integer" } as const;
 
 const READS = { readOnlyHint: true, idempotentHint: true } as const;
@@ -77,7 +79,7 @@ export const READ_TOOLS: readonly McpTool<MemoryContext>[] = [
         });
         const memories = found.results.map(viewMemory);
         const shown = memories.length === 0
-          ? "No memories were found."
+          ? "No matching memories were found."
           : showMemories(memories);
         const isIncomplete = found.partial === true || found.truncated === true;
         return {
@@ -167,8 +169,8 @@ export const READ_TOOLS: readonly McpTool<MemoryContext>[] = [
       ),
       limit: withDefault(
         described(
-          integer({ minimum: 1, maximum: 100 }),
-          "The most memories of the page",
+          integer({ minimum: 1, maximum: 500 }),
+          "The most memories of the page; no page has more than 100",
         ),
         20,
       ),
@@ -202,7 +204,7 @@ export const READ_TOOLS: readonly McpTool<MemoryContext>[] = [
       idempotentHint: true,
     },
     input: object({
-      memory_id: optional(
+      id: optional(
         text({ minLength: 1, maxLength: MAX_ID_CHARS }),
         "The memory to forget",
       ),
@@ -212,21 +214,20 @@ export const READ_TOOLS: readonly McpTool<MemoryContext>[] = [
       ),
     }),
     output: shownObject({ forgotten: COUNT }),
-    run: ({ memory_id, namespace }, call) =>
+    run: ({ id, namespace }, call) =>
       withFaults(call, async () => {
         const { mem } = call.context;
-        if ((memory_id === undefined) === (namespace === undefined)) {
+        if ((id === undefined) === (namespace === undefined)) {
           return errorResult(
-            "Cannot call memwal_forget: give memory_id or namespace, and not " +
-              "both",
+            "Cannot call memwal_forget: give id or namespace, and not both",
           );
         }
-        const forgotten = memory_id === undefined
+        const forgotten = id === undefined
           ? (await mem.forget(namespace ?? "")).deleted
-          : Number((await mem.deleteMemory(memory_id)).deleted);
-        const what = memory_id === undefined
+          : Number((await mem.deleteMemory(id)).deleted);
+        const what = id === undefined
           ? `${forgotten} memories of namespace ${quoteMemory(namespace ?? "")}`
-          : `memory ${quoteMemory(memory_id)}`;
+          : `memory ${quoteMemory(id)}`;
         return {
           content: [{ type: "text", text: `Forgot ${what}` }],
           structuredContent: { forgotten },
@@ -275,7 +276,7 @@ async function listPage(
 ) {
   const { mem } = call.context;
   const page = await mem.listMemories({
-    ...{ namespace, cursor, limit },
+    ...{ namespace, cursor, limit: Math.min(limit, MAX_PAGE) },
     signal: call.signal,
   });
   const texts = await readTexts(page.memories, call);
@@ -290,8 +291,9 @@ async function listPage(
   const { has_more, next_cursor } = page;
   const lines = memories.map((memory, index) => {
     const { id, created_at, text } = memory;
-    return `${index + 1}. (${created_at.slice(0, 10)}, ${memory.status}, ` +
-      `namespace ${quoteMemory(memory.namespace)}, id ${id}) ` +
+    return `${index + 1}. [written=${created_at.slice(0, 10)}] ` +
+      `[status=${memory.status}] [id=${id}] ` +
+      `[namespace=${quoteMemory(memory.namespace)}] ` +
       (text === undefined ? "[its text cannot be read]" : quoteMemory(text));
   });
   const more = has_more && next_cursor !== null

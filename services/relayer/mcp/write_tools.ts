@@ -10,7 +10,6 @@ import {
   defineTool,
   errorResult,
   type McpTool,
-  type ToolResult,
 } from "../../shared/mcp/catalog.ts";
 import { list } from "../../shared/schema/composite.ts";
 import {
@@ -27,15 +26,24 @@ import {
   withFaults,
   withTicks,
 } from "./memory_context.ts";
-import { showLines } from "./memory_texts.ts";
+import {
+  jobRows,
+  JOBS_VIEW,
+  jobsResult,
+  STATUS_TOOL,
+  STILL_RUNNING,
+} from "./job_results.ts";
 
 /** Most characters of a text; the relayer's limit is in bytes. */
 const MAX_TEXT_CHARS = 1_048_576;
 /** Most characters of a text that facts are extracted from. */
 const MAX_ANALYZED_CHARS = 65_536;
 const MAX_NAME_CHARS = 255;
-const REMEMBER_TIMEOUT_MS = 90_000;
-const ANALYZE_TIMEOUT_MS = 180_000;
+/**
+ * How long a tool waits for jobs; less than the 60 s that clients wait by
+ * default. What takes longer is told by memwal_remember_status.
+ */
+const WAIT_MS = 45_000;
 const COUNT = { type: "integer" } as const;
 
 /** A namespace as an argument. */
@@ -54,6 +62,7 @@ export function writeTools(
     rememberTool(clock),
     rememberBulkTool(clock),
     analyzeTool(clock),
+    STATUS_TOOL,
     restoreTool(clock),
   ];
 }
@@ -76,9 +85,10 @@ function rememberTool(clock: ClientClock): McpTool<MemoryContext> {
     }),
     output: shownObject({
       id: said("The memory's id"),
-      blob_id: said("The blob that holds it"),
-      namespace: said("Its namespace"),
-    }),
+      status: said("done, or running when it takes longer"),
+      blob_id: said("The blob that holds it; absent while it is running"),
+      namespace: said("Its namespace; absent while it is running"),
+    }, ["blob_id", "namespace"]),
     run: (input, call) =>
       withFaults(call, async () => {
         const { mem } = call.context;
@@ -88,23 +98,37 @@ function rememberTool(clock: ClientClock): McpTool<MemoryContext> {
           namespace,
           signal,
         });
-        const stored = await withTicks(call, {
+        const { results: [job] } = await withTicks(call, {
           clock,
           message: "accepted; waiting until it is stored",
           work: () =>
-            mem.waitForRememberJob(job_id, {
-              timeoutMs: REMEMBER_TIMEOUT_MS,
+            mem.waitForRememberJobs([job_id], [], {
+              timeoutMs: WAIT_MS,
               signal,
             }),
         });
-        const { id, blob_id } = stored;
+        if (job === undefined || job.status === "timeout") {
+          return {
+            content: [{
+              type: "text",
+              text: `Accepted as job ${job_id}. ${STILL_RUNNING}`,
+            }],
+            structuredContent: { id: job_id, status: "running" },
+          };
+        }
+        const { id, blob_id, status, namespace: place, error = "" } = job;
+        if (status === "failed") {
+          return errorResult(
+            `Cannot remember: the job failed with ${quoteMemory(error)}`,
+          );
+        }
         return {
           content: [{
             type: "text",
-            text: `Remembered in namespace ${quoteMemory(stored.namespace)}: ` +
-              `memory ${id}, blob ${blob_id}`,
+            text: `Remembered in namespace ${quoteMemory(place)}: memory ` +
+              `${id}, blob ${blob_id}`,
           }],
-          structuredContent: { id, blob_id, namespace: stored.namespace },
+          structuredContent: { id, status, blob_id, namespace: place },
         };
       }),
   });
@@ -119,18 +143,11 @@ function rememberBulkTool(clock: ClientClock): McpTool<MemoryContext> {
       "of memwal_remember.",
     annotations: { ...WRITES, idempotentHint: true },
     input: object({
-      items: described(
-        list(
-          object({
-            text: described(
-              text({ minLength: 1, maxLength: MAX_TEXT_CHARS }),
-              "What is remembered",
-            ),
-            namespace: NAMESPACE,
-          }),
-          { minItems: 1, maxItems: 20 },
-        ),
-        "The texts",
+      facts: described(
+        list(text({ minLength: 1, maxLength: MAX_TEXT_CHARS }), {
+          ...{ minItems: 1, maxItems: 20 },
+        }),
+        "The texts, each understandable alone",
       ),
       namespace: NAMESPACE,
     }),
@@ -139,25 +156,22 @@ function rememberBulkTool(clock: ClientClock): McpTool<MemoryContext> {
       withFaults(call, async () => {
         const { mem } = call.context;
         const { signal } = call;
-        const outer = namespaceOf(input, call);
-        const items = input.items.map((item) => {
-          const namespace = item.namespace ?? outer;
-          return {
-            text: item.text,
-            ...(namespace === undefined ? {} : { namespace }),
-          };
-        });
+        const namespace = namespaceOf(input, call);
+        const items = input.facts.map((text) => ({
+          text,
+          ...(namespace === undefined ? {} : { namespace }),
+        }));
         const { job_ids } = await mem.rememberBulk(items, { signal });
         const outcome = await withTicks(call, {
           clock,
           message: `accepted ${job_ids.length}; waiting until they are stored`,
           work: () =>
             mem.waitForRememberJobs(job_ids, [], {
-              timeoutMs: ANALYZE_TIMEOUT_MS,
+              timeoutMs: WAIT_MS,
               signal,
             }),
         });
-        return jobsResult(outcome, { verb: "Remembered" });
+        return jobsResult(jobRows(outcome.results), { verb: "Remembered" });
       }),
   });
 }
@@ -193,22 +207,21 @@ function analyzeTool(clock: ClientClock): McpTool<MemoryContext> {
           signal,
         });
         if (job_ids.length === 0) {
-          return {
-            content: [{ type: "text", text: "No lasting facts were found." }],
-            structuredContent: { ...NO_JOBS },
-          };
+          return jobsResult([], { verb: "Found no lasting facts: remembered" });
         }
         const outcome = await withTicks(call, {
           clock,
           message: `found ${facts.length} facts; waiting until they are stored`,
           work: () =>
             mem.waitForRememberJobs(job_ids, [], {
-              timeoutMs: ANALYZE_TIMEOUT_MS,
+              timeoutMs: WAIT_MS,
               signal,
             }),
         });
         const texts = new Map(facts.map(({ job_id, text }) => [job_id, text]));
-        return jobsResult(outcome, { verb: "Extracted and remembered", texts });
+        return jobsResult(jobRows(outcome.results), {
+          ...{ verb: "Extracted and remembered", texts },
+        });
       }),
   });
 }
@@ -262,64 +275,4 @@ function restoreTool(clock: ClientClock): McpTool<MemoryContext> {
         };
       }),
   });
-}
-
-const JOBS_VIEW = shownObject({
-  total: COUNT,
-  succeeded: COUNT,
-  failed: COUNT,
-  timed_out: COUNT,
-  results: {
-    type: "array",
-    items: shownObject({
-      id: said("The memory's id"),
-      blob_id: said("The blob that holds it; empty while there is none"),
-      status: said("done, failed or timeout"),
-      text: said("The fact, of memwal_analyze"),
-      error: said("Why it is not done"),
-    }, ["text", "error"]),
-  },
-});
-
-const NO_JOBS = {
-  ...{ total: 0, succeeded: 0, failed: 0, timed_out: 0 },
-  results: [],
-};
-
-/** Several jobs have ended. */
-type Outcome = Awaited<
-  ReturnType<MemoryContext["mem"]["waitForRememberJobs"]>
->;
-
-function jobsResult(
-  { results, total, succeeded, failed, timedOut }: Outcome,
-  { verb, texts = new Map() }: {
-    readonly verb: string;
-    readonly texts?: ReadonlyMap<string, string>;
-  },
-): ToolResult {
-  const rows = results.map(({ id, job_id, blob_id, status, error }) => {
-    const text = texts.get(job_id);
-    return {
-      ...{ id, blob_id, status },
-      ...(text === undefined ? {} : { text }),
-      ...(error === undefined ? {} : { error }),
-    };
-  });
-  const counts = `${verb} ${succeeded} of ${total}, failed ${failed}, ` +
-    `not done in time ${timedOut}`;
-  const lines = rows.map((row, index) => {
-    const { id, blob_id, status, text, error } = row;
-    return `${index + 1}. ${status}, memory ${id}` +
-      (blob_id === "" ? "" : `, blob ${blob_id}`) +
-      (text === undefined ? "" : `: ${quoteMemory(text)}`) +
-      (error === undefined ? "" : ` (${quoteMemory(error)})`);
-  });
-  if (succeeded === 0) return errorResult([counts, ...lines].join("\n"));
-  return {
-    content: [{ type: "text", text: `${counts}\n${showLines(lines)}` }],
-    structuredContent: {
-      ...{ total, succeeded, failed, timed_out: timedOut, results: rows },
-    },
-  };
 }
