@@ -137,6 +137,30 @@ const TEST_PROGRAMS: readonly string[] = [
  */
 const TASK_VARIABLES: readonly string[] = ["TASKS_KEY", "TASKS_URL"];
 
+/**
+ * Variables that commands for memories read, beside their flags and the
+ * settings of models: a relayer and a credential for it.
+ */
+const MEMORY_VARIABLES: readonly string[] = [
+  "TERCET_ACCOUNT",
+  "TERCET_KEY",
+  "TERCET_NAMESPACE",
+  "TERCET_RELAYER",
+  "TERCET_TOKEN",
+];
+
+/**
+ * Variables of other programs that commands for memories read: the user's
+ * folders, a namespace of the existing relayer's package, and where a file that
+ * unpacks itself is.
+ */
+const USER_VARIABLES: readonly string[] = [
+  ...["HOME", "USERPROFILE", "APPDATA", "LOCALAPPDATA"],
+  ...["XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_RUNTIME_DIR"],
+  ...["CLAUDE_CONFIG_DIR", "CODEX_HOME", "MEMWAL_NAMESPACE"],
+  "TERCET_EXECUTABLE",
+];
+
 const SETS: Readonly<
   Record<PermissionSet, (options: PermissionOptions) => readonly string[]>
 > = {
@@ -161,7 +185,9 @@ const SETS: Readonly<
         ),
       (read) => grpcSocketPath(read(rateLimitSettings.discoveryServer)),
     ], serving),
-    ...environmentFlags(settingNames(rateLimitSettings), MOGRIFIER_PREFIXES),
+    ...environmentFlags(settingNames(rateLimitSettings), {
+      prefixes: MOGRIFIER_PREFIXES,
+    }),
     "--allow-sys",
     `--deny-sys=${SYS_BUT_INSPECTOR.join(",")}`,
     "--no-prompt",
@@ -182,8 +208,9 @@ const SETS: Readonly<
       [
         ...SERVICE_TABLES.flatMap((table) => settingNames(table)),
         ...TASK_VARIABLES,
+        ...MEMORY_VARIABLES,
       ],
-      MOGRIFIER_PREFIXES,
+      { prefixes: MOGRIFIER_PREFIXES, alone: USER_VARIABLES },
     ),
     "--allow-sys",
     `--deny-sys=${SYS_BUT_INSPECTOR.join(",")}`,
@@ -292,14 +319,18 @@ function isPermissionSet(name: string): name is PermissionSet {
 /**
  * Returns the flags that allow a service to read its own settings, and every
  * variable that begins like one of them, so that it can report misspelt names;
- * every other variable looks as if it were not set.
+ * every other variable looks as if it were not set. Variables that stand
+ * `alone` are those of other programs, and allow no others.
  */
 function environmentFlags(
   names: readonly string[],
-  prefixes: readonly string[] = [],
+  { prefixes = [], alone = [] }: {
+    readonly prefixes?: readonly string[];
+    readonly alone?: readonly string[];
+  } = {},
 ): readonly string[] {
   const seen = [...settingPrefixes(names), ...prefixes]
     .map((prefix) => `${prefix}*`);
-  const all = [...new Set([...names, ...seen])].sort();
+  const all = [...new Set([...names, ...seen, ...alone])].sort();
   return [`--allow-env=${all.join(",")}`, "--ignore-env"];
 }

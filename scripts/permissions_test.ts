@@ -191,6 +191,18 @@ Deno.test("permissionFlags() lets tercet read the settings of all services, and 
   }
 });
 
+Deno.test("permissionFlags() lets tercet see the user's folders, and nothing else of other programs", () => {
+  const names = permissionFlags("tercet", options)
+    .find((flag) => flag.startsWith("--allow-env="))
+    ?.slice("--allow-env=".length).split(",") ?? [];
+  for (const name of ["HOME", "XDG_DATA_HOME", "CODEX_HOME", "TERCET_KEY"]) {
+    assertEquals(names.includes(name), true, name);
+  }
+  for (const name of ["XDG_*", "CLAUDE_*", "CODEX_*", "MEMWAL_*", "HOME*"]) {
+    assertEquals(names.includes(name), false, name);
+  }
+});
+
 Deno.test("permissionFlags() lets tercet-worker run commands, and write nothing", () => {
   const flags = permissionFlags("tercet-worker", options);
   assertEquals(flags, [

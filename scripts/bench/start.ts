@@ -1,6 +1,7 @@
 /**
- * Measures what the start of each service costs: processor time of the process
- * until it answers its health check, compared with a bare `Deno.serve`, all in
+ * Measures what the start of each service costs, and of a server for an agent:
+ * processor time of the process until it answers its health check, or the
+ * agent's first request, compared with a bare `Deno.serve`, all in
  * turns.
  *
  * ```sh
@@ -10,13 +11,19 @@
  * @module
  */
 
-import { SERVICE_NAMES, type ServiceName } from "../permissions.ts";
+import { decidedSource, withStd } from "../launch/deno_process.ts";
+import {
+  permissionFlags,
+  SERVICE_NAMES,
+  type ServiceName,
+} from "../permissions.ts";
 import { SMOKES } from "../smoke/services.ts";
 import { freePorts } from "../smoke/smoke.ts";
 import { type BenchRun, type Figures, runBench } from "./kit/bench_run.ts";
 import {
   MeasuredProcess,
   type ProcessStart,
+  ROOT,
   serviceCommand,
 } from "./kit/measured_process.ts";
 
@@ -26,6 +33,18 @@ import {
  */
 const MOST_OF_BARE = 150 / 35;
 const BARE_NAME = "Deno.serve";
+const MCP_NAME = "tercet mcp --local";
+/** The first request of an agent. */
+const INITIALIZE = JSON.stringify({
+  jsonrpc: "2.0",
+  id: 1,
+  method: "initialize",
+  params: {
+    protocolVersion: "2025-06-18",
+    capabilities: {},
+    clientInfo: { name: "bench", version: "1" },
+  },
+});
 const BARE = `Deno.serve({ port: Number(Deno.env.get("PORT")), ` +
   `hostname: "127.0.0.1", onListen() {} }, () => new Response("ok"))`;
 
@@ -46,12 +65,13 @@ measured in place of the source.`,
 
 async function measureStarts(run: BenchRun): Promise<void> {
   const [executables] = run.files;
-  const names = [BARE_NAME, ...SERVICE_NAMES];
+  const names = [BARE_NAME, ...SERVICE_NAMES, MCP_NAME];
   const figures = await run.inTurns([
     () => bareStart(run),
     ...SERVICE_NAMES.map((service) => () =>
       serviceStart(run, service, executables)
     ),
+    () => mcpStart(run, executables),
   ]);
   for (const [at, name] of names.entries()) {
     const { cpuMs = NaN, readyMs, rssMb } = figures[at] ?? {};
@@ -92,6 +112,26 @@ async function serviceStart(
     env: { LOG_LEVEL: "error", ...env },
     readyUrl: healthUrl,
   });
+  await Deno.remove(folder, { recursive: true });
+  return figures;
+}
+
+/** Starts a server for an agent with a local memory that has been used. */
+async function mcpStart(
+  run: BenchRun,
+  executables: string | undefined,
+): Promise<Figures> {
+  const folder = await run.makeFolder();
+  const args = ["mcp", "--local", `${folder}/memory`];
+  const flags = permissionFlags("tercet", { execPath: Deno.execPath() });
+  const source = withStd(["run", ...flags], decidedSource());
+  const command = executables === undefined
+    ? [Deno.execPath(), ...source, `${ROOT}services/cli/main.ts`, ...args]
+    : [`${executables}/tercet`, ...args];
+  // The first start makes the account and its key.
+  const first = await MeasuredProcess.start({ command, asks: INITIALIZE });
+  await first.stop();
+  const figures = await measureFigures({ command, asks: INITIALIZE });
   await Deno.remove(folder, { recursive: true });
   return figures;
 }

@@ -112,7 +112,7 @@ if [ ! -f "$home/${PROGRAM}" ] || [ ! -x "$runtime/deno" ]; then
   rm -rf "$part"
   trap - EXIT HUP INT TERM
 fi
-${link}export DENO_DIR="\${DENO_DIR:-$home/deno_dir}" DENO_NO_UPDATE_CHECK=1
+${link}export DENO_DIR="\${DENO_DIR:-$home/deno_dir}" DENO_NO_UPDATE_CHECK=1 TERCET_EXECUTABLE="$0"
 exec "$runtime/deno" run --quiet --no-config --no-lock --no-remote --no-npm ${flags} "$home/${PROGRAM}" "$@"
 exit 1
 `;

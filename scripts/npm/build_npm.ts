@@ -1,5 +1,6 @@
 /**
- * Builds the npm package of the SDK: `deno task build:npm`.
+ * Builds the npm packages, that of the SDK and that of the server for agents:
+ * `deno task build:npm`.
  *
  * @module
  */
@@ -9,22 +10,22 @@ import { parseArgs } from "node:util";
 import { exitWith, print, tell } from "../terminal.ts";
 import { compileSdk, importedPackages } from "./compile_sdk.ts";
 import { packageManifest, PEERS, type ProjectConfig } from "./manifest.ts";
+import { bundleMcp, mcpFiles } from "./mcp_package.ts";
 import { installPackages, packFolder } from "./package_tools.ts";
 
-const HELP = `Makes the npm package of the SDK, one tarball.
+const HELP = `Makes the npm packages, a tarball of each: @tercet/sdk, and
+@tercet/mcp, the server for agents.
 
-Usage: deno task build:npm [--out <folder>]
+Usage: deno task build:npm [--only sdk|mcp] [--out <folder>]
 
 Needs npm, which comes with Node.
 
 Options:
-  --out <folder>  Where the tarball goes [default: dist]
+  --only <name>   Make one of the packages [default: both]
+  --out <folder>  Where the tarballs go [default: dist]
   --help          Show this text`;
 
 const ROOT = decodeURIComponent(new URL("../../", import.meta.url).pathname);
-const README = "scripts/npm/package_readme.md";
-/** Files of the project that are copied into the package unchanged. */
-const COPIED: readonly string[] = ["CHANGELOG.md", "LICENSE"];
 
 if (import.meta.main) await exitWith(main);
 
@@ -34,6 +35,7 @@ async function main(args: readonly string[]): Promise<number> {
     args: args.filter((arg) => arg !== "--"),
     options: {
       help: { type: "boolean", short: "h" },
+      only: { type: "string" },
       out: { type: "string" },
     },
   });
@@ -41,20 +43,42 @@ async function main(args: readonly string[]): Promise<number> {
     print(HELP);
     return 0;
   }
-  const output = values.out ?? "dist";
-  await Deno.mkdir(output, { recursive: true });
-  const stage = await Deno.makeTempDir({ prefix: "tercet-npm-" });
-  try {
-    return await build(stage, output);
-  } finally {
-    await Deno.remove(stage, { recursive: true });
+  const { only, out: output = "dist" } = values;
+  if (only !== undefined && only !== "sdk" && only !== "mcp") {
+    throw new RangeError(
+      `Cannot build "${only}": the packages are sdk and mcp`,
+    );
   }
+  await Deno.mkdir(output, { recursive: true });
+  const config: BuildConfig = JSON.parse(
+    await Deno.readTextFile(`${ROOT}deno.json`),
+  );
+  const builds = { sdk: buildSdk, mcp: buildMcp };
+  for (const name of ["sdk", "mcp"] as const) {
+    if (only !== undefined && only !== name) continue;
+    const stage = await Deno.makeTempDir({ prefix: "tercet-npm-" });
+    try {
+      const files = await builds[name](stage, config);
+      if (files === undefined) return 1;
+      await pack(files, { stage, output });
+    } finally {
+      await Deno.remove(stage, { recursive: true });
+    }
+  }
+  return 0;
 }
 
-/** Compiles the modules, writes the folder of the package and packs it. */
-async function build(stage: string, output: string): Promise<number> {
-  const config: ProjectConfig & { readonly compilerOptions: unknown } = JSON
-    .parse(await Deno.readTextFile(`${ROOT}deno.json`));
+/** The project's configuration. */
+type BuildConfig = ProjectConfig & { readonly compilerOptions: unknown };
+
+/** The files of a package by their paths. */
+type Files = ReadonlyMap<string, string>;
+
+/** Compiles the modules of the SDK. */
+async function buildSdk(
+  stage: string,
+  config: BuildConfig,
+): Promise<Files | undefined> {
   const entries = Object.values(config.exports).map((path) =>
     path.replace(/^\.\//, "")
   );
@@ -71,24 +95,48 @@ async function build(stage: string, output: string): Promise<number> {
   if (outcome.kind === "failed") {
     tell(outcome.faults.trimEnd());
     tell("Cannot build the npm package: the compiler finds the faults above");
-    return 1;
+    return undefined;
   }
   const { files } = outcome;
-  const folder = `${stage}/package`;
-  const texts = new Map([
+  return new Map([
     ...files,
     [
       "package.json",
       packageManifest(config, importedPackages(files.values())),
     ],
-    ["README.md", withoutMarks(await Deno.readTextFile(ROOT + README))],
+    ["README.md", await readPage("package_readme.md")],
+    ["CHANGELOG.md", await Deno.readTextFile(`${ROOT}CHANGELOG.md`)],
   ]);
-  for (const name of COPIED) {
-    texts.set(name, await Deno.readTextFile(ROOT + name));
+}
+
+/** Bundles the server for agents. */
+async function buildMcp(
+  _stage: string,
+  config: BuildConfig,
+): Promise<Files | undefined> {
+  const program = await bundleMcp(ROOT);
+  if (program === undefined) {
+    tell("Cannot build the npm package: the bundler finds the faults above");
+    return undefined;
   }
+  return new Map([
+    ...mcpFiles(config, program),
+    ["README.md", await readPage("mcp_readme.md")],
+  ]);
+}
+
+/** Writes the folder of a package and packs it. */
+async function pack(
+  files: Files,
+  { stage, output }: { readonly stage: string; readonly output: string },
+): Promise<void> {
+  const folder = `${stage}/package`;
+  const texts = new Map(files);
+  texts.set("LICENSE", await Deno.readTextFile(`${ROOT}LICENSE`));
   for (const [path, text] of texts) {
     const file = `${folder}/${path}`;
     await Deno.mkdir(dirname(file), { recursive: true });
+    // npm makes the program of a package executable.
     await Deno.writeTextFile(file, text, { mode: 0o644 });
   }
   const packed = await packFolder({
@@ -99,7 +147,10 @@ async function build(stage: string, output: string): Promise<number> {
     `Built ${output}/${packed.name}: ${packed.files} files, ` +
       `${packed.bytes} bytes, ${packed.unpackedBytes} unpacked`,
   );
-  return 0;
+}
+
+async function readPage(name: string): Promise<string> {
+  return withoutMarks(await Deno.readTextFile(`${ROOT}scripts/npm/${name}`));
 }
 
 /** Returns a page without the comments that say how it is tested. */

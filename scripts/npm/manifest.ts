@@ -35,8 +35,8 @@ export const PEERS: readonly string[] = Object.keys(PEER_RANGES);
 /** The oldest compiler that reads the declarations in the tests. */
 const TYPESCRIPT = ">=5.7";
 
-/** The oldest Node version that the tests run the package with. */
-const NODE = ">=20";
+/** The oldest Node version that the tests run the packages with. */
+export const NODE = ">=20";
 
 /**
  * Returns the text of `package.json`.

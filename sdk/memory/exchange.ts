@@ -34,6 +34,19 @@ export interface RelayerRequest {
    */
   readonly readsMemories?: boolean;
   /**
+   * Whether the request may be sent twice.
+   *
+   * @default a POST only if it reads memories or has an idempotency key
+   */
+  readonly isRepeatable?: boolean;
+  /**
+   * Whether the request changes something, which not every access token
+   * permits.
+   *
+   * @default {false}
+   */
+  readonly changes?: boolean;
+  /**
    * Statuses that are accepted in addition to 200 to 299.
    *
    * @default {[]}
@@ -91,6 +104,11 @@ export interface PreparedRequest {
   readonly isSigned: boolean;
   /** Whether a relayer behind key servers needs a session for it. */
   readonly readsMemories: boolean;
+  /**
+   * Whether the request may be sent twice: it reads, it removes, or it has an
+   * idempotency key.
+   */
+  readonly isRepeatable: boolean;
   /** The name of the request for messages. */
   readonly purpose: string;
   /** Statuses that are accepted in addition to 200 to 299. */
@@ -132,6 +150,9 @@ export function prepareRequest(
       : new TextEncoder().encode(JSON.stringify(body)),
     isSigned,
     readsMemories: request.readsMemories ?? false,
+    isRepeatable: method !== "POST" || request.isRepeatable === true ||
+      request.readsMemories === true ||
+      typeof body?.idempotency_key === "string",
     // The query is left out, because it may hold values that must not be
     // logged.
     purpose: request.purpose ??

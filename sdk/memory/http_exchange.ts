@@ -10,6 +10,7 @@ import { Preflight, type RelayerCompatibility } from "./compatibility.ts";
 import type { ResolvedConfig } from "./config.ts";
 import {
   MemDestroyedError,
+  MemError,
   MemPreflightTimeout,
   MemRequestTimeout,
 } from "./errors.ts";
@@ -21,7 +22,7 @@ import {
   type RelayerRequest,
 } from "./exchange.ts";
 import type { RelayerSession } from "./relayer_session.ts";
-import { makeRoundTrip } from "./round_trip.ts";
+import { LostRelayerError, makeRoundTrip } from "./round_trip.ts";
 import { SharedFlight } from "./shared_flight.ts";
 import { RequestSigner } from "./signer.ts";
 
@@ -34,11 +35,14 @@ const MAX_ANSWER_BYTES = 128 * 1024 * 1024;
 /** The feature flag of a relayer that needs a session to read memories. */
 const SESSION_FLAG = "auth.sealSessionRequired";
 
+/** How often a request is sent at most when relayers end one after another. */
+const MAX_SENDS = 4;
+
 const PREFLIGHT_PATHS: readonly string[] = ["/version", "/health"];
 
 /**
- * Sends requests with `fetch`, each once: a failed request is not retried here.
- * Signed requests are sent after the check that client and relayer are
+ * Sends requests with `fetch`, each once: a failed request is not retried here,
+ * unless the transport says that another relayer has taken over. Signed requests are sent after the check that client and relayer are
  * compatible.
  */
 export class HttpExchange implements Exchange {
@@ -90,6 +94,13 @@ export class HttpExchange implements Exchange {
     // The request is completed before the first wait: the caller may change its
     // objects afterwards.
     const prepared = prepareRequest(request, this.#config.serverUrl);
+    const { token, clock } = this.#config;
+    if (token !== undefined && prepared.isSigned) {
+      const { checkTokenUse } = await import("./token_use.ts");
+      const { purpose } = prepared;
+      const nowMs = clock.nowMs();
+      checkTokenUse(token.claims, { request, purpose, nowMs });
+    }
     // The preflight and the session are shared with other callers, so an abort
     // ends only this caller's wait for them.
     const session = prepared.isSigned
@@ -108,13 +119,15 @@ export class HttpExchange implements Exchange {
   }
 
   /**
-   * The public key that signs, 64 hexadecimal digits.
+   * The public key that signs, or has signed the access token, 64 hexadecimal
+   * digits.
    *
    * @throws {MemDestroyedError} After {@linkcode HttpExchange.destroy}.
    * @throws {MemError} When the runtime has no Ed25519.
    */
-  publicKeyHex(): Promise<string> {
-    return this.#signer.publicKeyHex();
+  async publicKeyHex(): Promise<string> {
+    const { token } = this.#config;
+    return token?.claims.publicKey ?? await this.#signer.publicKeyHex();
   }
 
   /**
@@ -153,10 +166,14 @@ export class HttpExchange implements Exchange {
    * after the check that client and relayer are compatible.
    */
   async #sessionFor(
-    { readsMemories }: PreparedRequest,
+    { readsMemories, purpose }: PreparedRequest,
   ): Promise<string | undefined> {
     const { featureFlags } = await this.#preflight.check();
     if (!readsMemories || featureFlags[SESSION_FLAG] !== true) return undefined;
+    if (this.#config.token !== undefined) {
+      const { refuseSession } = await import("./token_use.ts");
+      refuseSession(purpose);
+    }
     return await (await this.#session.join()).header();
   }
 
@@ -174,15 +191,26 @@ export class HttpExchange implements Exchange {
       readonly signal: AbortSignal;
     },
   ): Promise<RelayerAnswer> {
-    const headers = await this.#buildHeaders(prepared, session);
-    throwIfEnded(signal);
-    return await makeRoundTrip(prepared, {
-      headers,
-      signal,
-      fetch: this.#config.fetch,
-      maxAnswerBytes: this.#maxAnswerBytes,
-      nowMs: () => this.#config.clock.nowMs(),
-    });
+    for (let sends = 1;; sends++) {
+      // Each one has a signature of its own: a relayer accepts it once.
+      const headers = await this.#buildHeaders(prepared, session);
+      throwIfEnded(signal);
+      try {
+        return await makeRoundTrip(prepared, {
+          headers,
+          signal,
+          fetch: this.#config.fetch,
+          maxAnswerBytes: this.#maxAnswerBytes,
+          nowMs: () => this.#config.clock.nowMs(),
+        });
+      } catch (error) {
+        const isLost = error instanceof MemError &&
+          error.cause instanceof LostRelayerError;
+        if (!isLost || !prepared.isRepeatable || sends >= MAX_SENDS) {
+          throw error;
+        }
+      }
+    }
   }
 
   async #buildHeaders(
@@ -195,6 +223,10 @@ export class HttpExchange implements Exchange {
       ...(body === undefined ? {} : { "content-type": "application/json" }),
     };
     if (!isSigned) return plain;
+    const { token } = this.#config;
+    if (token !== undefined) {
+      return { ...plain, authorization: `Bearer ${token.text}` };
+    }
     const signature = await this.#signer.sign({
       method,
       path,

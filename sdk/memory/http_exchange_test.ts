@@ -16,6 +16,7 @@ import {
 } from "./errors.ts";
 import type { RelayerRequest } from "./exchange.ts";
 import { HttpExchange } from "./http_exchange.ts";
+import { LostRelayerError } from "./round_trip.ts";
 import {
   fittingFetch,
   type ScriptedFetch,
@@ -434,3 +435,51 @@ function parseHex(digits: string): Uint8Array<ArrayBuffer> {
   const pairs = digits.match(/../g) ?? [];
   return Uint8Array.from(pairs, (pair) => Number.parseInt(pair, 16));
 }
+
+/** A relayer that ends before it answers the first `losses` API requests. */
+function losingFetch(losses: number): ScriptedFetch {
+  let left = losses;
+  return fittingFetch(() => {
+    if (left-- > 0) throw new LostRelayerError("it has ended");
+    return Response.json({}, { status: 202 });
+  });
+}
+
+/** The paths that were sent, without those of the preflight. */
+function sentTo({ seen }: ScriptedFetch): readonly string[] {
+  return seen.map(({ method, path }) => `${method} ${path}`)
+    .filter((one) => one !== "GET /version");
+}
+
+Deno.test("HttpExchange.send() signs and sends again when the relayer was lost and the request may be sent twice", async () => {
+  const keyed = { ...REMEMBER, body: { text: "tea", idempotency_key: "k" } };
+  const requests: readonly RelayerRequest[] = [
+    keyed,
+    { ...REMEMBER, readsMemories: true },
+    { ...REMEMBER, isRepeatable: true },
+    { ...REMEMBER, method: "DELETE", path: "/api/memories/m" },
+    { ...REMEMBER, method: "GET", path: "/api/remember/j" },
+  ];
+  for (const request of requests) {
+    const script = losingFetch(2);
+    const { status } = await createExchange(script).send(request);
+    assertEquals(status, 202);
+    assertEquals(sentTo(script).length, 3);
+    const nonces = script.seen.map(({ headers }) => headers.get("x-nonce"))
+      .filter((nonce) => nonce !== null);
+    assertEquals(new Set(nonces).size, 3);
+  }
+});
+
+Deno.test("HttpExchange.send() sends once when the relayer was lost and a second one could write twice", async () => {
+  const script = losingFetch(1);
+  await assertRejects(() => createExchange(script).send(REMEMBER), MemError);
+  assertEquals(sentTo(script).length, 1);
+});
+
+Deno.test("HttpExchange.send() gives up when one relayer after another is lost", async () => {
+  const script = losingFetch(100);
+  const request = { ...REMEMBER, isRepeatable: true };
+  await assertRejects(() => createExchange(script).send(request), MemError);
+  assertEquals(sentTo(script).length, 4);
+});

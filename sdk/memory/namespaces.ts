@@ -112,6 +112,7 @@ export async function restore(
   const { json } = await parts.exchange.send({
     method: "POST",
     path: "/api/restore",
+    changes: true,
     readsMemories: true,
     body: {
       namespace: requireName(namespace, "namespace"),
@@ -151,6 +152,8 @@ export async function forget(
   const { json } = await parts.exchange.send({
     method: "POST",
     path: "/api/forget",
+    isRepeatable: true,
+    changes: true,
     body: { namespace: requireName(namespace, "namespace") },
     timeoutMs: parts.requestTimeoutMs,
   });
@@ -170,6 +173,7 @@ export async function stats(
   const { json } = await parts.exchange.send({
     method: "POST",
     path: "/api/stats",
+    isRepeatable: true,
     body: { namespace: requireName(namespace, "namespace") },
     timeoutMs: parts.requestTimeoutMs,
   });
@@ -200,6 +204,7 @@ export async function deleteMemory(
   const { json } = await parts.exchange.send({
     method: "DELETE",
     path: `/api/memories/${encodeURIComponent(memoryId)}`,
+    changes: true,
     timeoutMs: parts.requestTimeoutMs,
   });
   return omitUndefined({

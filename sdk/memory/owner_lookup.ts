@@ -91,6 +91,7 @@ export class OwnerLookup {
     const { json } = await exchange.send({
       method: "POST",
       path: "/api/stats",
+      isRepeatable: true,
       body: { namespace },
       timeoutMs,
     });

@@ -13,6 +13,16 @@ import { errorOfAnswer, REDIRECT_HINT } from "./server_text.ts";
 /** Makes one HTTP request, as the `fetch` of every runtime does. */
 export type MemFetch = (url: string, init: RequestInit) => Promise<Response>;
 
+/**
+ * A {@linkcode MemFetch} rejects with this error when the relayer ended before
+ * it answered, and another one has taken its place. A request that may be sent
+ * twice is then signed and sent again.
+ */
+export class LostRelayerError extends Error {
+  /** The name of the class. */
+  override readonly name = "LostRelayerError";
+}
+
 /** What a round trip is made with. */
 interface RoundTripOptions {
   /** The header fields. */

@@ -10,8 +10,10 @@ import { basename } from "node:path";
 import process from "node:process";
 import { processIo } from "../shared/command_line.ts";
 import { type Command, type ProgramIo, runProgram } from "../shared/program.ts";
+import { mcpCommand } from "./mcp/commands.ts";
 import { taskCommands } from "./tasks/commands.ts";
 import {
+  askAtTerminal,
   type CliIo,
   readStandardInput,
   writeSecretFile,
@@ -68,6 +70,7 @@ export function run(args: readonly string[], io: ProgramIo): Promise<number> {
     readText: Deno.readTextFile,
     readInput: readStandardInput,
     writeSecret: writeSecretFile,
+    ask: askAtTerminal,
     path: process.argv0,
   });
 }
@@ -97,6 +100,15 @@ export async function runTercet(
     about: "rate limits, tasks and memories in one program",
     commands: [
       ...SERVICES.map((service) => serviceCommand(service, io)),
+      mcpCommand(io),
+      {
+        name: "memory",
+        about: "remember texts at a relayer, and find them again",
+        async run(rest) {
+          const { runMemory } = await import("./memory/commands.ts");
+          return await runMemory(rest, io);
+        },
+      },
       {
         name: "key",
         about: "create a key pair for a delegate (new)",
@@ -127,6 +139,8 @@ export async function runTercet(
       'tercet tasks preview "30 2 * * *"',
       'tercet tasks create --worker mailer --data \'{"to": "Ada"}\' --wait',
       "DATA_DIR=/var/lib/relayer tercet relayer",
+      "tercet mcp install --client claude-code --local",
+      'tercet memory recall "What does Ada drink?"',
       "tercet key new --json",
       "tercet health tasks",
     ],

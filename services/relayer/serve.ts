@@ -61,9 +61,23 @@ interface PartsOptions extends Omit<ServiceTools, "openTracing"> {
   readonly random: () => number;
   /** Makes spans; undefined where tracing is off. */
   readonly tracing: Tracing | undefined;
-  /** Loads what answers JSON-RPC over the embedded ledger. */
-  readonly loadRpc: () => Promise<OpenRpc>;
+  /**
+   * Loads what answers JSON-RPC over the embedded ledger.
+   *
+   * @default nothing answers it
+   */
+  readonly loadRpc?: (() => Promise<OpenRpc>) | undefined;
+  /**
+   * Serves the API elsewhere than at the ports of the settings, of which none
+   * is opened then.
+   *
+   * @default the ports
+   */
+  readonly openFront?: ((handler: HttpHandler) => Promise<Front>) | undefined;
 }
+
+/** What hands requests to the API's handler, such as a server at a port. */
+export type Front = Pick<Http1Server, "drain" | "stop">;
 
 const SWEEP_EVERY_MS = 60_000;
 const FLUSH_EVERY_MS = 5_000;
@@ -82,15 +96,19 @@ interface Running {
   readonly work: RelayerWork;
 }
 
-/** Adds the parts of the relayer to its lifecycle. */
-export function addParts(
+/**
+ * Adds the parts of the relayer to its lifecycle.
+ *
+ * @throws {Error} when a model that the settings name cannot be used
+ */
+export async function addParts(
   settings: RelayerSettings,
   options: PartsOptions,
-): void {
+): Promise<void> {
   const { clock, logger, lifecycle, tracing } = options;
   const turns = new FairTurns();
   let running: Running | undefined;
-  let server: Http1Server | undefined;
+  let front: Front | undefined;
   let agents: RelayerMcp | undefined;
   let isStopping = false;
   let rounds: readonly Periodic[] = [];
@@ -116,7 +134,7 @@ export function addParts(
     agentSessions: () => agents?.sessions(),
   });
   const metered = metrics.partners.meteredModels(
-    openModels(settings, { clock, tracing }),
+    await openModels(settings, { clock, tracing }),
   );
   const metricsText = async (): Promise<string> => {
     const { store } = parts().data;
@@ -196,8 +214,9 @@ export function addParts(
         await Promise.all(rounds.map((round) => round.stop()));
       },
     })
-    .add(metrics.watch)
-    .add(metricsPart({
+    .add(metrics.watch);
+  if (options.openFront === undefined) {
+    lifecycle.add(metricsPart({
       service: "relayer",
       host: settings.metricsHost,
       port: settings.metricsPort,
@@ -214,11 +233,13 @@ export function addParts(
         : undefined,
       logger,
       clock,
-    }))
+    }));
+  }
+  lifecycle
     .add({
       name: "listener",
       async start() {
-        server = await listen(settings, {
+        front = await serveApi(settings, {
           ...options,
           ...parts(),
           models,
@@ -237,7 +258,7 @@ export function addParts(
         running?.work.waiters.stop();
         running?.access.refusalDelay.releaseAll();
         agents?.drain();
-        await server?.stop(graceMs);
+        await front?.stop(graceMs);
         agents?.end();
       },
     })
@@ -275,7 +296,7 @@ export function addParts(
     })
     .onStopping(() => {
       isStopping = true;
-      server?.drain();
+      front?.drain();
     });
 }
 
@@ -434,13 +455,13 @@ function withAgents(
   };
 }
 
-/** Opens the port and serves the API on it. */
-async function listen(
+/** Makes the API's handler, and opens what serves it. */
+async function serveApi(
   settings: RelayerSettings,
   options:
     & Running
     & {
-      readonly models: ReturnType<typeof openModels> & {
+      readonly models: Awaited<ReturnType<typeof openModels>> & {
         readonly embedder: WatchedEmbedder;
       };
       readonly metrics: RelayerMetrics;
@@ -452,9 +473,9 @@ async function listen(
     }
     & Pick<
       PartsOptions,
-      "version" | "clock" | "logger" | "tracing" | "randomBytes"
+      "version" | "clock" | "logger" | "tracing" | "randomBytes" | "openFront"
     >,
-): Promise<Http1Server> {
+): Promise<Front> {
   const { data, access, work, models, clock, logger } = options;
   let url = settings.publicUrl;
   const parts: RelayerParts = {
@@ -494,6 +515,8 @@ async function listen(
     trustedProxies: parseTrustedProxies(settings.trustedProxies, []),
   };
   const api = createHandler(parts);
+  const { openFront } = options;
+  if (openFront !== undefined) return await openFront(api);
   const handler = settings.mcp
     ? withAgents(api, { ...options, parts, onOpen: options.onAgents })
     : api;

@@ -240,11 +240,17 @@ export class Reader {
         `cd ${checkout} && exec deno task --quiet start:${name} "$@"`,
       ]);
     }
+    await program("tercet", [
+      `cd ${checkout} && exec deno task --quiet tercet "$@"`,
+    ]);
     return {
       cwd: checkout,
       env: {
         PATH: `${programs}:${Deno.env.get("PATH") ?? ""}`,
         NO_COLOR: "1",
+        // What commands write for their user stays in the test's folder.
+        XDG_DATA_HOME: `${scratch}/data`,
+        CLAUDE_CONFIG_DIR: `${scratch}/claude`,
         GRPC_PORT: port(8081),
         DEBUG_PORT: port(6070),
         TASKS_PORT: port(8070),

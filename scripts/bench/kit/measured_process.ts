@@ -35,6 +35,13 @@ export interface ProcessStart {
    * @default none: the first line that the program prints is its port
    */
   readonly readyUrl?: string;
+  /**
+   * A line for its standard input, which then stays open; the program is ready
+   * once it answers with a line.
+   *
+   * @default nothing: it has no standard input
+   */
+  readonly asks?: string;
 }
 
 /** Resources that a process has used since its start. */
@@ -122,7 +129,7 @@ export class MeasuredProcess {
    * @throws {Error} When the process ends, or is not ready in two minutes.
    */
   static async start(
-    { command, env = {}, cores, readyUrl }: ProcessStart,
+    { command, env = {}, cores, readyUrl, asks }: ProcessStart,
   ): Promise<MeasuredProcess> {
     const pinned = cores === undefined ? [] : ["taskset", "-c", cores];
     const [program = "", ...args] = [...pinned, ...command];
@@ -132,13 +139,17 @@ export class MeasuredProcess {
       cwd: ROOT,
       clearEnv: true,
       env: { ...runtimeVariables(Deno.env.toObject()), ...env },
-      stdin: "null",
+      stdin: asks === undefined ? "null" : "piped",
       stdout: readyUrl === undefined ? "piped" : "null",
       stderr: "piped",
     }).spawn();
     const log = new Response(child.stderr).text();
     const port = await Promise.race([
-      readyUrl === undefined ? printedPort(child) : answers(readyUrl),
+      asks !== undefined
+        ? answersLine(child, asks)
+        : readyUrl === undefined
+        ? printedPort(child)
+        : answers(readyUrl),
       child.status.then(() => undefined),
     ]);
     const readyMs = performance.now() - sinceMs;
@@ -207,6 +218,18 @@ export class MeasuredProcess {
     clearTimeout(timer);
     await this.#log;
   }
+}
+
+/** Waits until a program answers a line; returns no port, but a number. */
+async function answersLine(
+  child: Deno.ChildProcess,
+  line: string,
+): Promise<number | undefined> {
+  const input = child.stdin.getWriter();
+  await input.write(new TextEncoder().encode(`${line}\n`));
+  const lines = child.stdout.getReader();
+  const { done } = await lines.read();
+  return done ? undefined : NaN;
 }
 
 /** Returns the first line that a program prints, which is its port. */

@@ -5,9 +5,7 @@
  * @module
  */
 
-import { request } from "node:http";
-import { Buffer } from "node:buffer";
-import { Readable } from "node:stream";
+import { nodeFetch } from "../node_fetch.ts";
 
 /**
  * Works as `fetch` does, except that host names below `localhost` mean this
@@ -23,38 +21,6 @@ export async function fetchLocally(
   const isLocal = url.protocol === "http:" &&
     url.hostname.endsWith(".localhost");
   if (!isLocal) return await fetch(input, init);
-  const { signal } = init;
-  const body = typeof init.body === "string" ? init.body : "";
-  return await new Promise((resolve, reject) => {
-    const call = request({
-      host: "localhost",
-      port: url.port === "" ? 80 : Number(url.port),
-      method: init.method ?? "GET",
-      path: url.pathname + url.search,
-      headers: {
-        ...Object.fromEntries(new Headers(init.headers)),
-        host: url.host,
-        ...(body === "" ? {} : { "content-length": Buffer.byteLength(body) }),
-      },
-      agent: false,
-    }, (answer) => {
-      const status = answer.statusCode ?? 0;
-      const fields = Object.entries(answer.headers).map(([name, value]) =>
-        [name, String(value)] as [string, string]
-      );
-      const body = status === 204
-        ? null
-        // The stream is one of bytes, which node's types do not say.
-        : Readable.toWeb(answer) as ReadableStream<Uint8Array<ArrayBuffer>>;
-      resolve(new Response(body, { status, headers: fields }));
-    });
-    const abort = (): void => {
-      reject(signal?.reason);
-      call.destroy();
-    };
-    signal?.addEventListener("abort", abort, { once: true });
-    call.on("close", () => signal?.removeEventListener("abort", abort));
-    call.on("error", reject);
-    call.end(body);
-  });
+  const port = url.port === "" ? 80 : Number(url.port);
+  return await nodeFetch(url, init, { host: "localhost", port });
 }

@@ -42,6 +42,7 @@ const ALLOWED_HEADERS: readonly string[] = [
 const EXPOSED_HEADERS: readonly string[] = [
   "mcp-session-id",
   "retry-after",
+  "www-authenticate",
   "x-auth-error",
   "x-trace-id",
 ];

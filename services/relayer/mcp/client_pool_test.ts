@@ -10,6 +10,7 @@ function credential(number: number): AgentCredential {
     kind: "ok",
     digest: Uint8Array.of(number),
     config: { key: "07".repeat(32), accountId: `0x${number}` },
+    accountId: `0x${number}`,
     isPrivateKey: true,
     namespace: undefined,
   };
@@ -22,7 +23,7 @@ function open() {
   const clients = new ClientPool({
     clock,
     fetch: (url, init) => mock.config.fetch!(toMock(url), init),
-    onOpen: ({ config }) => opened.push(config.accountId),
+    onOpen: ({ accountId }) => opened.push(accountId),
   });
   return { clock, clients, opened, mock };
 }

@@ -1,4 +1,5 @@
 import { assertEquals, assertNotEquals } from "@std/assert";
+import { createAccessToken } from "../../../sdk/account.ts";
 import type { HttpHeaders } from "../../shared/http/exchange.ts";
 import { readCredential } from "./credential.ts";
 
@@ -31,6 +32,27 @@ Deno.test("readCredential() reads key, account and namespace", () => {
   assertEquals(upper.kind === "ok" && upper.digest, read.digest);
   const other = readCredential(fields({ "x-memwal-account-id": "0x1" }));
   assertNotEquals(other.kind === "ok" && other.digest, read.digest);
+});
+
+Deno.test("readCredential() reads an access token, with or without its account", async () => {
+  const { token } = await createAccessToken({
+    ...{ key: KEY, accountId: ACCOUNT, access: "read" },
+  });
+  const authorization = `Bearer ${token}`;
+  for (const account of [[], ACCOUNT]) {
+    const read = readCredential(
+      fields({ authorization, "x-memwal-account-id": account }),
+    );
+    if (read.kind !== "ok") throw new Error(read.reason);
+    assertEquals(read.config, { accessToken: token });
+    assertEquals([read.accountId, read.isPrivateKey], [ACCOUNT, false]);
+  }
+  const other = readCredential(
+    fields({ authorization, "x-memwal-account-id": "0x1" }),
+  );
+  assertEquals(other.kind, "invalid");
+  const cut = readCredential(fields({ authorization: `${authorization}.x` }));
+  assertEquals(cut.kind, "invalid");
 });
 
 Deno.test("readCredential() refuses what is no credential, and does not repeat it", () => {

@@ -107,8 +107,8 @@ export function jobsResult(
 
 /** What a model is to do about jobs that take long. */
 export const STILL_RUNNING: string =
-  "What is running was accepted and is not " +
-  "lost: ask memwal_remember_status for it, and do not send it again.";
+  "A running job was accepted and is not lost: ask memwal_remember_status for " +
+  "it, and do not send its text again.";
 
 /** The tool that looks at jobs. */
 export const STATUS_TOOL: McpTool<MemoryContext> = defineTool({

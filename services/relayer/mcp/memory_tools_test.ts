@@ -236,7 +236,7 @@ Deno.test("memwal_remember_status tells what became of jobs", async () => {
     ) => status),
     ["running", "failed", "not_found"],
   );
-  assertStringIncludes(looked.content[0].text, "do not send it again");
+  assertStringIncludes(looked.content[0].text, "do not send its text again");
   mock.releaseJobs();
   const done = await call("memwal_remember_status", { job_id });
   assertEquals(done.structuredContent.succeeded, 1);

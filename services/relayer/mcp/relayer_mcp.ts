@@ -71,12 +71,12 @@ export function openRelayerMcp(options: RelayerMcpOptions): RelayerMcp {
   const clients = new ClientPool({
     clock,
     fetch: innerFetch({ handler, from: () => SELF }),
-    onOpen: ({ isPrivateKey, config }) => {
+    onOpen: ({ isPrivateKey, accountId }) => {
       if (!isPrivateKey) return;
       keyLog.warn(
         "An agent sent a private key as its bearer: give agents access " +
           "tokens, or let them sign on their own machine",
-        { account: config.accountId },
+        { account: accountId },
       );
     },
   });

@@ -41,7 +41,7 @@ const MAX_ANALYZED_CHARS = 65_536;
 const MAX_NAME_CHARS = 255;
 /**
  * How long a tool waits for jobs; less than the 60 s that clients wait by
- * default. What takes longer is told by memwal_remember_status.
+ * default. Longer jobs are for memwal_remember_status.
  */
 const WAIT_MS = 45_000;
 const COUNT = { type: "integer" } as const;

@@ -25,8 +25,8 @@ import type { ServerTls } from "../tls/server_tls.ts";
 import type { TlsWire } from "../tls/tls_wire.ts";
 import { PlainWire } from "../wire.ts";
 
-/** How a public server is set up; the limits of a connection among it. */
-interface Http1ServerOptions extends Partial<ConnectionLimits> {
+/** A port to listen on. */
+interface PortPlace {
   /** The address to listen on. */
   readonly hostname: string;
   /** The port to listen on; 0 lets the system choose one. */
@@ -37,6 +37,22 @@ interface Http1ServerOptions extends Partial<ConnectionLimits> {
    * @default false
    */
   readonly reusePort?: boolean | undefined;
+}
+
+/** A unix socket to listen on. */
+interface SocketPlace {
+  /**
+   * Its path, at which there may be nothing yet. Programs that may write to the
+   * socket may connect, and count as clients of this machine.
+   */
+  readonly socketPath: string;
+}
+
+/** How a public server is set up. */
+type Http1ServerOptions = Http1ServerParts & (PortPlace | SocketPlace);
+
+/** What a server is made of, wherever it listens. */
+interface Http1ServerParts extends Partial<ConnectionLimits> {
   /** Answers the requests. */
   readonly handler: HttpHandler;
   /**
@@ -79,11 +95,17 @@ interface Http1ServerOptions extends Partial<ConnectionLimits> {
 
 /** Where a server listens. */
 interface ListenAddress {
-  /** The address. */
+  /** The address; the path of a unix socket. */
   readonly hostname: string;
-  /** The port, also when the system chose it. */
+  /** The port, also when the system chose it; 0 for a unix socket. */
   readonly port: number;
 }
+
+/** The address that clients of a unix socket count as: this machine's. */
+const SOCKET_PEER = { hostname: "127.0.0.1", port: 0 };
+
+/** A connection that was accepted. */
+type Accepted = Deno.TcpConn | Deno.UnixConn;
 
 /** Connections evicted when no file descriptor is left for another. */
 const EVICTED_AT_ONCE = 32;
@@ -102,7 +124,7 @@ export class Http1Server {
   readonly #runs = new Set<Promise<void>>();
   readonly #stopped = new AbortController();
   readonly #fullWarning: RateLimitedLog;
-  #listener: ConnectionListener<Deno.TcpConn> | undefined;
+  #listener: ConnectionListener<Accepted> | undefined;
   #isStarted = false;
   #stopping: Promise<void> | undefined;
 
@@ -174,18 +196,17 @@ export class Http1Server {
     if (this.#stopping !== undefined) {
       throw new Error("Cannot start HTTP server: it was stopped");
     }
-    const { hostname, port, logger, reusePort = false } = this.#options;
-    const source = Deno.listen({ hostname, port, reusePort });
-    this.#listener = new ConnectionListener({
+    const { source, address } = openSource(this.#options);
+    this.#listener = new ConnectionListener<Accepted>({
       source,
-      logger,
+      logger: this.#options.logger,
       clock: this.#clock,
       onConnection: (connection) => this.#accept(connection, acceptTls),
       onExhausted: () => {
         for (let count = 0; count < EVICTED_AT_ONCE; count++) this.#evict();
       },
     });
-    return { hostname: source.addr.hostname, port: source.addr.port };
+    return address;
   }
 
   async #stop(graceMs: number): Promise<void> {
@@ -217,11 +238,13 @@ export class Http1Server {
     return true;
   }
 
-  #accept(accepted: Deno.TcpConn, acceptTls: TlsAcceptor | undefined): void {
+  #accept(accepted: Accepted, acceptTls: TlsAcceptor | undefined): void {
     if (this.#isCrowded()) return accepted.close();
-    const { hostname, port } = accepted.remoteAddr;
+    const { hostname, port } = isTcp(accepted)
+      ? accepted.remoteAddr
+      : SOCKET_PEER;
     try {
-      accepted.setNoDelay(true);
+      if (isTcp(accepted)) accepted.setNoDelay(true);
     } catch {
       // The client has gone again; the first read shows it.
     }
@@ -268,7 +291,28 @@ export class Http1Server {
 }
 
 /** Puts TLS on a connection. */
-type TlsAcceptor = (accepted: Deno.TcpConn) => TlsWire;
+type TlsAcceptor = (accepted: Accepted) => TlsWire;
+
+function isTcp(accepted: Accepted): accepted is Deno.TcpConn {
+  return "setNoDelay" in accepted;
+}
+
+/** Opens the place where a server listens. */
+function openSource(
+  place: PortPlace | SocketPlace,
+): {
+  readonly source: Pick<Deno.Listener<Accepted>, "accept" | "close">;
+  readonly address: ListenAddress;
+} {
+  if ("socketPath" in place) {
+    const { socketPath: path } = place;
+    const source = Deno.listen({ transport: "unix", path });
+    return { source, address: { hostname: path, port: 0 } };
+  }
+  const { hostname, port, reusePort = false } = place;
+  const source = Deno.listen({ hostname, port, reusePort });
+  return { source, address: source.addr };
+}
 
 /** Loads what TLS needs, which servers without it start without. */
 async function tlsAcceptor(tls: () => ServerTls): Promise<TlsAcceptor> {

@@ -2,7 +2,10 @@ import { assertEquals } from "@std/assert";
 import type { Http1Server } from "./server.ts";
 import { publicServerOptions } from "./settings.ts";
 
-type ServerOptions = ConstructorParameters<typeof Http1Server>[0];
+type ServerOptions = Extract<
+  ConstructorParameters<typeof Http1Server>[0],
+  { readonly port: number }
+>;
 type PortOptions = ReturnType<typeof publicServerOptions>;
 
 Deno.test("publicServerOptions() gives each setting its place and no other when a service has more", () => {

@@ -66,6 +66,11 @@ export function isCannotOpenError(error: unknown): boolean {
   return findErrorCode(error) === CODES.cannotOpen;
 }
 
+/** Whether an error says that another connection holds a lock of the file. */
+export function isBusyError(error: unknown): boolean {
+  return findErrorCode(error) === CODES.busy;
+}
+
 /**
  * Whether the cause of an error may be a full disk, which shows in two ways: no
  * room for a write, and a file beside the database that cannot be created.

@@ -8,17 +8,12 @@
  */
 
 import { assert, assertEquals } from "@std/assert";
-import {
-  decidedSource,
-  runDeno,
-  withStd,
-} from "../../../scripts/launch/deno_process.ts";
-import { expandPermissions } from "../../../scripts/permissions.ts";
 import { bundle } from "../bundle.ts";
 import { openPage } from "../chromium.ts";
 import { WANTED } from "../module_uses.ts";
 import { runProgram } from "../run_program.ts";
 import { TempFolder } from "../temp_folder.ts";
+import { buildPackage } from "./build_package.ts";
 import { type NodeVersion, nodeVersions } from "./node_versions.ts";
 import { checkFrameworkTypes, tryFrameworks } from "./framework_trial.ts";
 import { NpmProject } from "./npm_project.ts";
@@ -88,7 +83,7 @@ Deno.test({
   fn: async (test) => {
     await using folder = await TempFolder.make();
     await using project = await NpmProject.make();
-    const tarball = await buildInto(`${folder.path}/first`);
+    const tarball = await buildPackage("sdk", `${folder.path}/first`);
     const step = async (name: string, fn: () => Promise<void>) => {
       await test.step(name, fn);
     };
@@ -97,7 +92,7 @@ Deno.test({
     await tryAlone(trial);
     await tryBeside(trial);
     const [again, nodes] = await Promise.all([
-      buildInto(`${folder.path}/second`),
+      buildPackage("sdk", `${folder.path}/second`),
       nodeVersions(project, NODES),
       project.install(...TOOLS),
     ]);
@@ -305,23 +300,6 @@ async function tryTypes({ step, tarball, project }: Trial): Promise<void> {
       ...["run", tarball, "--strict"],
     ]);
   });
-}
-
-/**
- * Builds the package as `deno task build:npm` does, and returns the path of the
- * tarball.
- */
-async function buildInto(folder: string): Promise<string> {
-  const args = expandPermissions([
-    ...["run", "--permissions=script", "scripts/npm/build_npm.ts"],
-    ...["--out", folder],
-  ], { execPath: Deno.execPath() });
-  const code = await runDeno(withStd(args, decidedSource()));
-  assertEquals(code, 0);
-  const names = await Array.fromAsync(Deno.readDir(folder));
-  const [file] = names;
-  assert(file !== undefined && names.length === 1);
-  return `${folder}/${file.name}`;
 }
 
 /** Returns the names of the files in a tarball, sorted. */

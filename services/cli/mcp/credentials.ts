@@ -1,0 +1,79 @@
+/**
+ * Reads and makes files with an account and the private key of one of its
+ * delegates.
+ *
+ * @module
+ */
+
+import { dirname } from "node:path";
+import { syncFolder, writeDurableFile } from "../../shared/data_file.ts";
+import { quote } from "../../shared/quote.ts";
+import { describeError } from "../../shared/settled.ts";
+import {
+  type Credentials,
+  privateText,
+  readCredentialsText,
+} from "./credentials_text.ts";
+
+/**
+ * Reads a file of credentials.
+ *
+ * @throws {Error} when it cannot be read, others may read it, or it is not of
+ * that form; never shows what it holds
+ */
+export async function readCredentials(path: string): Promise<Credentials> {
+  const text = await readSecretFile(path, "credentials");
+  return readCredentialsText(text, path);
+}
+
+/**
+ * Makes a file of credentials that only its owner may read, durably. A reader
+ * sees no file, or all of it.
+ *
+ * @returns Whether it was made; false when there is one already.
+ */
+export async function makeCredentials(
+  path: string,
+  { key, accountId }: Credentials,
+): Promise<boolean> {
+  const json = { version: 1, accountId, delegatePrivateKey: key };
+  const bytes = new TextEncoder().encode(`${JSON.stringify(json, null, 2)}\n`);
+  const whole = `${path}.${crypto.randomUUID()}`;
+  await writeDurableFile(whole, bytes);
+  try {
+    await Deno.link(whole, path);
+    await syncFolder(dirname(path));
+    return true;
+  } catch (error) {
+    if (error instanceof Deno.errors.AlreadyExists) return false;
+    throw error;
+  } finally {
+    await Deno.remove(whole);
+  }
+}
+
+/**
+ * Reads a file that holds a secret, without the space around it.
+ *
+ * @param what What it holds, such as `key`, for errors.
+ * @throws {Error} when it cannot be read, or others than its owner may read it
+ */
+export async function readSecretFile(
+  path: string,
+  what: string,
+): Promise<string> {
+  let text: string;
+  let mode: number | null;
+  try {
+    ({ mode } = await Deno.stat(path));
+    text = await Deno.readTextFile(path);
+  } catch (error) {
+    throw new Error(
+      `Cannot read the ${what} in ${quote(path)}: ${describeError(error)}`,
+    );
+  }
+  const isModed = mode !== null && Deno.build.os !== "windows";
+  return privateText({ text, mode: isModed ? mode ?? undefined : undefined }, {
+    ...{ path, what },
+  });
+}
