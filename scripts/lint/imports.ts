@@ -106,11 +106,13 @@ const VAULT_USERS: readonly string[] = [
 
 /**
  * The page that owners run in their browsers is a client, as others are; so are
- * the tools that agents call, which act for an owner with the SDK.
+ * the tools that agents call, which act for an owner with the SDK. Those of tasks
+ * have the SDK's fence around data.
  */
 const CLIENTS: readonly string[] = [
   "services/relayer/browser/",
   "services/relayer/mcp/",
+  "services/tasks/mcp/",
 ];
 
 function mayUseVault(from: string, to: string): boolean {

@@ -36,7 +36,7 @@ const TASKS_FLOORS: readonly (readonly string[])[] = [
   ["store"],
   ["engine"],
   ["http"],
-  ["console"],
+  ["console", "mcp"],
   ["routes"],
 ];
 

@@ -118,6 +118,8 @@ function whoMay(access: AnyRoute["access"]): string {
       return "everyone";
     case "session":
       return "who has signed in to the console";
+    case "caller":
+      return "every user or key";
     case "member":
       return `${access.role}, or scope \`${access.scope}\``;
     case "worker":

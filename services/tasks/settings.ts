@@ -73,6 +73,13 @@ export const tasksSettings = {
     group: LISTENER,
     help: "Pages for people at /console of each tenant's host.",
   }),
+  mcp: booleanOption({
+    name: "MCP",
+    default: true,
+    group: LISTENER,
+    help: "Tools for agents at /mcp of each tenant's host (Model Context " +
+      "Protocol).",
+  }),
   serviceHost: textOption({
     name: "SERVICE_HOST",
     default: "localhost",

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { steadyClock } from "../shared/clock.ts";
 import { randomBytes } from "../shared/random_bytes.ts";
 import { FairTurns } from "../shared/fair_turns.ts";
 import type { HttpHandler } from "../shared/http/exchange.ts";
@@ -18,6 +19,7 @@ import type { ServiceTools } from "../shared/run_service.ts";
 import { describeError } from "../shared/settled.ts";
 import { STORE_OVERRUN_MS } from "../shared/stopper.ts";
 import type { Tracing } from "../shared/telemetry/tracing.ts";
+import { VERSION } from "../shared/version.ts";
 import type { WatchThread } from "../shared/watch/watch_thread.ts";
 import { AlertWatch } from "./engine/alerts/alert_watch.ts";
 import { AuditTrimmer } from "./engine/audit_trimmer.ts";
@@ -41,6 +43,8 @@ import { WebhookFeed } from "./engine/webhooks/webhook_feed.ts";
 import { Cursors } from "./http/page.ts";
 import { createHandler } from "./http/handler.ts";
 import { IdempotentAnswers } from "./http/idempotency.ts";
+import { RIGHTS_ROUTE } from "./mcp/rights_route.ts";
+import type { TasksMcp, TasksMcpOptions } from "./mcp/tasks_mcp.ts";
 import {
   addCallsInFlight,
   addEvents,
@@ -86,6 +90,7 @@ export async function addParts(
     store: { tenantQueues: () => store.tenantQueues() },
     clock: options.clock,
     logger,
+    agentSessions: () => agents?.sessions(),
   });
   const store = await createStore(settings, { ...options, metrics });
   // All that is stored is judged by the store's time.
@@ -188,6 +193,7 @@ export async function addParts(
       }),
   });
   let server: Http1Server | undefined;
+  let agents: TasksMcp | undefined;
   let isStopping = false;
   lifecycle
     .add({
@@ -269,6 +275,7 @@ export async function addParts(
           masterKeyWatch,
           turns,
           isStopping: () => isStopping,
+          onAgents: (opened) => agents = opened,
           onTenantRemoved: () => eraser.wake(),
         });
         server = await listen(settings, { ...options, handler });
@@ -281,7 +288,9 @@ export async function addParts(
         // for open requests.
         engine.leases.stop();
         await parts.events.stop();
+        agents?.drain();
         await server?.stop(graceMs);
+        agents?.end();
       },
     })
     .onStopping(() => {
@@ -350,6 +359,8 @@ interface OpenApiOptions
   readonly secretsWorker: Pick<SecretsWorker, "unopenedTenants">;
   readonly masterKeyWatch: Pick<MasterKeyWatch, "isDifferent">;
   readonly turns: FairTurns;
+  /** Called with the endpoint for agents when it is opened. */
+  readonly onAgents: (agents: TasksMcp) => void;
 }
 
 /** Makes the handler of the public port. */
@@ -391,8 +402,8 @@ async function openApi(
   });
   const sessions = new Sessions(engine.parts);
   const operatorDigests = listDigests(settings.operatorToken);
-  return createHandler({
-    routes: allRoutes(apiParts, {
+  const routes = [
+    ...allRoutes(apiParts, {
       ...options,
       console: settings.console
         ? {
@@ -401,9 +412,16 @@ async function openApi(
         }
         : undefined,
     }),
+    ...settings.mcp ? [RIGHTS_ROUTE] : [],
+  ];
+  const hosts = {
     serviceHost: settings.serviceHost,
     devFallback: settings.devTenantFallback,
     trustedProxies: options.trustedProxies,
+  };
+  const handler = createHandler({
+    routes,
+    ...hosts,
     repositories: engine.parts.repositories,
     limitsOfPlan: plans.getLimits,
     maxBodyBytes: settings.maxBodyBytes,
@@ -421,6 +439,58 @@ async function openApi(
     clock,
     logger,
   });
+  return settings.mcp
+    ? withAgents(handler, {
+      metrics,
+      onOpen: options.onAgents,
+      mcp: {
+        ...{ ...hosts, handler, routes, clock, logger, version: VERSION },
+        newId: () => randomBytes(16).toHex(),
+        maxBodyBytes: settings.maxBodyBytes,
+        onCall: (call) => metrics.agents.count(call),
+      },
+    })
+    : handler;
+}
+
+/**
+ * Puts the endpoint for agents in front of the API. It is loaded with the first
+ * request for it, so that a start does not wait for it.
+ */
+function withAgents(
+  handler: HttpHandler,
+  { mcp, metrics, onOpen }: {
+    readonly mcp: TasksMcpOptions;
+    readonly metrics: TasksMetrics;
+    readonly onOpen: (agents: TasksMcp) => void;
+  },
+): HttpHandler {
+  const steady = steadyClock(mcp.clock);
+  let loading: Promise<TasksMcp> | undefined;
+  const load = async (): Promise<TasksMcp> => {
+    const { openTasksMcp } = await import("./mcp/tasks_mcp.ts");
+    const agents = openTasksMcp(mcp);
+    onOpen(agents);
+    return agents;
+  };
+  return async (request) => {
+    const { method, target } = request;
+    if (method === "OPTIONS" || !/^[^?]*\/mcp(?:\?|$)/.test(target)) {
+      return await handler(request);
+    }
+    const arrivedMs = steady.nowMs();
+    const response = await (await (loading ??= load())).answer(request);
+    if (response === undefined) return await handler(request);
+    const { status } = response;
+    // A 405 may name any method, and each would be a series of its own.
+    if (status !== 405) {
+      metrics.http.count({
+        ...{ status, route: `${method} /mcp` },
+        tookMs: steady.nowMs() - arrivedMs,
+      });
+    }
+    return response;
+  };
 }
 
 function listDigests(token: string): readonly string[] {

@@ -8,6 +8,9 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { RelayerHome } from "../relayer/relayer_home.ts";
 import { NpmProject } from "../sdk/npm/npm_project.ts";
+import { startTasks } from "../support/tasks_process.ts";
+import { DataFolder } from "../tasks/data_folder.ts";
+import { createOwnerKey } from "../tasks/tenant_client.ts";
 import { startConformanceServer } from "./conformance_server.ts";
 
 /**
@@ -217,4 +220,131 @@ Deno.test("the official clients remember and recall at /api/mcp in every version
     ...["--header", `x-memwal-account-id: ${accountId}`],
   ]);
   assertStringIncludes(listed, "memwal_recall");
+});
+
+/**
+ * The scenarios that fit any server; the others ask for tools of their own, or
+ * send header fields that a server in front would change.
+ */
+const GENERIC = [
+  "server-initialize",
+  "ping",
+  "tools-list",
+  "server-sse-multiple-streams",
+];
+
+const TASK_CLIENTS = `
+import { Client, StreamableHTTPClientTransport }
+  from "@modelcontextprotocol/client";
+import { Client as OldClient } from "@modelcontextprotocol/sdk/client/index.js";
+import { StreamableHTTPClientTransport as OldTransport }
+  from "@modelcontextprotocol/sdk/client/streamableHttp.js";
+
+const [url, key] = process.argv.slice(2);
+const init = { requestInit: { headers: { authorization: "Bearer " + key } } };
+const info = { name: "trial", version: "1" };
+const made = (mode) => [
+  new Client(info, { versionNegotiation: { mode } }),
+  new StreamableHTTPClientTransport(new URL(url), init),
+];
+const modes = {
+  stateless: made({ pin: "2026-07-28" }),
+  session: made("legacy"),
+  older: [new OldClient(info), new OldTransport(new URL(url), init)],
+};
+const seen = {};
+for (const [mode, [client, transport]] of Object.entries(modes)) {
+  await client.connect(transport);
+  const { tools } = await client.listTools();
+  const call = (name, args = {}) => client.callTool({ name, arguments: args });
+  const args = { worker: "me", data: mode, idempotency_key: mode };
+  const { task } = (await call("tasks_create", args)).structuredContent;
+  const again = (await call("tasks_create", args)).structuredContent.task;
+  const shown = (await call("tasks_show", { id: task.id, history: true }))
+    .structuredContent;
+  const listed = (await call("tasks_list")).structuredContent.tasks.data;
+  await call("overview");
+  await call("workers_list");
+  const canceled = (await call("tasks_cancel", { id: task.id }))
+    .structuredContent.task;
+  const refused = await call("tasks_approve", { id: task.id });
+  seen[mode] = {
+    tools: tools.length,
+    once: again.id === task.id,
+    data: shown.task.data,
+    why: shown.why.includes("has not asked for tasks"),
+    listed: listed.some(({ id }) => id === task.id),
+    status: canceled.status,
+    refused: refused.isError,
+  };
+  await client.close();
+}
+console.log(JSON.stringify(seen));
+`;
+
+/** Serves an address whose requests get a bearer, for programs without one. */
+function withBearer(
+  url: string,
+  key: string,
+): AsyncDisposable & { readonly url: string } {
+  const server = Deno.serve(
+    { hostname: "127.0.0.1", port: 0, onListen: () => {} },
+    async (request) => {
+      const headers = new Headers(request.headers);
+      headers.set("authorization", `Bearer ${key}`);
+      headers.delete("origin");
+      const body = request.body === null ? null : await request.bytes();
+      const { method } = request;
+      return await fetch(url, { method, headers, body });
+    },
+  );
+  return {
+    url: `http://127.0.0.1:${server.addr.port}/mcp`,
+    [Symbol.asyncDispose]: () => server.shutdown(),
+  };
+}
+
+Deno.test("the official clients and the conformance suite find the tools of tasks at /mcp", async () => {
+  await using folder = await DataFolder.make();
+  await using service = await startTasks({
+    dataDir: folder.path,
+    env: { DEV_TENANT_FALLBACK: "true" },
+  });
+  const key = await createOwnerKey(service, "acme");
+  const url = new URL("/t/acme/mcp", service.url).href;
+  const worker = await fetch(new URL("/t/acme/api/v1/workers", service.url), {
+    method: "POST",
+    headers: {
+      authorization: `Bearer ${key}`,
+      "content-type": "application/json",
+    },
+    body: JSON.stringify({ name: "me" }),
+  });
+  assertEquals(worker.status, 201);
+  await worker.body?.cancel();
+  await using project = await NpmProject.make();
+  await project.install(
+    "@modelcontextprotocol/client@2",
+    "@modelcontextprotocol/sdk@1",
+    "@modelcontextprotocol/conformance@0.1",
+  );
+  await project.write("clients.mjs", TASK_CLIENTS);
+  const seen = JSON.parse(await project.run("node", ["clients.mjs", url, key]));
+  assertEquals(Object.keys(seen), ["stateless", "session", "older"]);
+  for (const [mode, found] of Object.entries(seen)) {
+    assertEquals(found, {
+      ...{ tools: 10, once: true, data: mode, why: true, listed: true },
+      ...{ status: "canceled", refused: true },
+    }, mode);
+  }
+  await using open = withBearer(url, key);
+  for (const scenario of GENERIC) {
+    const said = await project.run(Deno.execPath(), [
+      "run",
+      "-A",
+      "node_modules/@modelcontextprotocol/conformance/dist/index.js",
+      ...["server", "--url", open.url, "--scenario", scenario],
+    ]);
+    assertStringIncludes(said, "0 failed", scenario);
+  }
 });

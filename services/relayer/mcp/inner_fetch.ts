@@ -8,11 +8,10 @@
 import type { MemFetch } from "../../../sdk/memory/round_trip.ts";
 import type {
   HttpHandler,
-  HttpHeaders,
   HttpPeer,
-  HttpRequest,
   HttpResponse,
 } from "../../shared/http/exchange.ts";
+import { InnerRequest } from "../../shared/http/inner_request.ts";
 
 /** Options of {@linkcode innerFetch}. */
 interface InnerFetchOptions {
@@ -27,63 +26,17 @@ export function innerFetch(
   { handler, from }: InnerFetchOptions,
 ): MemFetch {
   return async (url, init) => {
+    const { method = "GET", headers, body, signal } = init;
     const { pathname, search } = new URL(url);
-    const request = new InnerRequest(pathname + search, init, from());
+    // The client of the SDK writes its fields as an object, in lower case.
+    const fields = Object.entries(headers as Record<string, string>);
+    const request = new InnerRequest({
+      ...{ method, signal, target: pathname + search, peer: from() },
+      fields: new Map(fields),
+      body: body instanceof Uint8Array ? body : undefined,
+    });
     return toResponse(await handler(request));
   };
-}
-
-class InnerRequest implements HttpRequest {
-  readonly method: string;
-  readonly headers: HttpHeaders;
-  readonly isTls = false;
-  readonly #body: BodyInit | null | undefined;
-  readonly #signal: AbortSignal | null | undefined;
-
-  constructor(
-    readonly target: string,
-    { method = "GET", headers, body, signal }: RequestInit,
-    readonly peer: HttpPeer,
-  ) {
-    this.method = method;
-    // The client of the SDK writes its fields as an object, in lower case.
-    const fields = new Map<string, string>(
-      Object.entries(headers as Record<string, string>),
-    );
-    this.headers = {
-      get: (name) => fields.get(name.toLowerCase()),
-      all: (name) => {
-        const value = fields.get(name.toLowerCase());
-        return value === undefined ? [] : [value];
-      },
-    };
-    this.#body = body;
-    this.#signal = signal;
-  }
-
-  isGone(): boolean {
-    return this.#signal?.aborted ?? false;
-  }
-
-  onGone(listener: () => void): () => void {
-    const signal = this.#signal;
-    if (!signal) return () => {};
-    if (signal.aborted) {
-      listener();
-      return () => {};
-    }
-    signal.addEventListener("abort", listener, { once: true });
-    return () => signal.removeEventListener("abort", listener);
-  }
-
-  body(maxBytes: number): ReturnType<HttpRequest["body"]> {
-    const bytes = this.#body instanceof Uint8Array
-      ? new Uint8Array(this.#body)
-      : new Uint8Array();
-    return Promise.resolve(
-      bytes.length > maxBytes ? { kind: "too_large" } : { kind: "ok", bytes },
-    );
-  }
 }
 
 function toResponse({ status, headers, body }: HttpResponse): Response {

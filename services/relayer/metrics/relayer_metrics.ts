@@ -5,6 +5,7 @@
  */
 
 import type { Clock } from "../../shared/clock.ts";
+import { AgentMetrics } from "../../shared/mcp/agent_metrics.ts";
 import { DatabaseMetrics } from "../../shared/metrics/database_metrics.ts";
 import { HttpMetrics } from "../../shared/metrics/http_metrics.ts";
 import {
@@ -22,7 +23,6 @@ import type {
   RelayerDatabaseHealth,
 } from "../store/postgres/postgres_store.ts";
 import type { RelayerStore } from "../store/store.ts";
-import { AgentMetrics } from "./agent_metrics.ts";
 import { JobMetrics, PartnerMetrics } from "./metered_parts.ts";
 
 /** The size of the index. */
@@ -158,7 +158,11 @@ export class RelayerMetrics {
       service: "relayer",
       instances: gauges.instances,
     });
-    this.agents = new AgentMetrics(registry, gauges.agentSessions);
+    this.agents = new AgentMetrics(registry, {
+      service: "relayer",
+      path: "/api/mcp",
+      sessions: gauges.agentSessions,
+    });
     this.http = new HttpMetrics(registry, "relayer");
     this.jobs = new JobMetrics(registry, clock);
     this.partners = new PartnerMetrics(registry, clock);

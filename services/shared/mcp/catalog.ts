@@ -58,7 +58,7 @@ export interface ToolResult {
 }
 
 /** Hints about a tool, by which clients decide whether to ask a person. */
-interface ToolAnnotations {
+export interface ToolAnnotations {
   /** Whether it changes nothing. */
   readonly readOnlyHint: boolean;
   /** Whether it may remove something. */
@@ -91,6 +91,13 @@ interface ToolFacts {
 export interface McpTool<Context> extends ToolFacts {
   /** The schema of the arguments. */
   readonly input: JsonSchema;
+  /**
+   * Whether the caller is shown the tool. A call by its name is made in any
+   * case, so that what answers it can say what the caller lacks.
+   *
+   * @default every caller is shown it
+   */
+  readonly isOffered?: (context: Context) => boolean;
   /** Calls the tool with unread arguments. */
   readonly call: (
     args: unknown,

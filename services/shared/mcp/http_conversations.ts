@@ -151,11 +151,18 @@ export class ConversationRequests<Context> {
         { code: RPC_ERRORS.refused, headers: { "retry-after": "5" } },
       );
     }
-    const stream = new EventStream({
-      clock: this.#options.clock,
+    const { clock, maxStreamMs } = this.#options;
+    const timer = maxStreamMs === undefined
+      ? undefined
+      : clock.setTimer(() => stream.end(), maxStreamMs);
+    const stream: EventStream = new EventStream({
+      clock,
       keepAliveMs: KEEP_ALIVE_MS,
       onLost: () => stream.end(),
-      onEnd: () => session.streams.delete(stream),
+      onEnd: () => {
+        timer?.cancel();
+        session.streams.delete(stream);
+      },
     });
     session.streams.add(stream);
     return stream.response();

@@ -78,6 +78,13 @@ export interface McpEndpointOptions<Context> extends SessionLimits {
    * @default {2000}
    */
   readonly slowMs?: number;
+  /**
+   * After how many milliseconds a stream that GET opened ends. Its client opens
+   * another one, by which its credential is checked again.
+   *
+   * @default it ends with its session
+   */
+  readonly maxStreamMs?: number;
 }
 
 /** Most bytes of a body where the options say nothing. */

@@ -51,6 +51,11 @@ export class McpEndpoint<Context> {
     return this.#sessions.size;
   }
 
+  /** Ends the sessions of a credential, such as one that was revoked. */
+  endOf(owner: Uint8Array): void {
+    this.#sessions.endOf(owner);
+  }
+
   /**
    * Answers what is under way and ends the sessions; later requests get 503.
    */

@@ -13,7 +13,7 @@ import {
   SESSION_HEADER,
 } from "./http_messages.ts";
 import { failure, RPC_ERRORS } from "./messages.ts";
-import { type McpSession, McpSessions } from "./sessions.ts";
+import { isSameDigest, type McpSession, McpSessions } from "./sessions.ts";
 
 /** The outcome of looking for a session. */
 type FoundSession<Context> =
@@ -90,7 +90,7 @@ export class HttpSessions<Context> {
     }
     const session = this.#sessions.find(id);
     if (session === undefined) return refused(NO_SESSION);
-    if (!isSame(session.owner, entry.owner)) {
+    if (!isSameDigest(session.owner, entry.owner)) {
       return refused(refusalResponse(
         403,
         "Cannot answer: another credential opened the session",
@@ -102,6 +102,11 @@ export class HttpSessions<Context> {
   /** Ends a session; harmless twice. */
   end(session: McpSession<Context>): void {
     this.#sessions.end(session);
+  }
+
+  /** Ends the sessions of a credential. */
+  endOf(owner: Uint8Array): void {
+    this.#sessions.endOf(owner);
   }
 
   /** Ends all sessions, each when its requests under way are answered. */
@@ -119,13 +124,4 @@ function refused(
   response: HttpResponse,
 ): { readonly kind: "refused"; readonly response: HttpResponse } {
   return { kind: "refused", response };
-}
-
-/** Compares digests in a time that does not tell where they differ. */
-function isSame(left: Uint8Array, right: Uint8Array): boolean {
-  let difference = left.length ^ right.length;
-  for (let at = 0; at < left.length; at++) {
-    difference |= (left[at] ?? 0) ^ (right[at] ?? 0);
-  }
-  return difference === 0;
 }

@@ -82,6 +82,8 @@ export class McpServer<Context> {
   readonly #tools: ReadonlyMap<string, McpTool<Context>>;
   readonly #methods: ReadonlyMap<string, Method<Context>>;
   readonly #capabilities: RpcParams;
+  /** Whether the list of tools depends on the caller. */
+  readonly #isOwnList: boolean;
 
   /** Makes a server of a catalog. */
   constructor(options: McpServerOptions<Context>) {
@@ -89,6 +91,7 @@ export class McpServer<Context> {
     this.catalog = catalog;
     this.#options = options;
     this.#tools = new Map(catalog.tools.map((tool) => [tool.name, tool]));
+    this.#isOwnList = catalog.tools.some(({ isOffered }) => isOffered);
     this.#capabilities = {
       tools: {},
       ...(catalog.resources === undefined ? {} : { resources: {} }),
@@ -154,7 +157,8 @@ export class McpServer<Context> {
   #asStateless(method: string, result: RpcParams): RpcParams {
     const isList = method.endsWith("/list") || method === "resources/read" ||
       method === "server/discover";
-    const isOwn = method === "resources/list" || method === "resources/read";
+    const isOwn = method === "resources/list" || method === "resources/read" ||
+      method === "tools/list" && this.#isOwnList;
     return {
       resultType: "complete",
       ...(isList
@@ -187,8 +191,14 @@ export class McpServer<Context> {
       capabilities: this.#capabilities,
       instructions: catalog.instructions,
     }));
-    const tools = { tools: catalog.tools.map(listedTool) };
-    methods.set("tools/list", () => tools);
+    const listed = catalog.tools.map(listedTool);
+    methods.set("tools/list", (_, call) => ({
+      tools: this.#isOwnList
+        ? listed.filter((_, at) =>
+          catalog.tools[at]?.isOffered?.(call.context) ?? true
+        )
+        : listed,
+    }));
     methods.set("tools/call", (params, call) => this.#callTool(params, call));
     if (catalog.sendsLogs) methods.set("logging/setLevel", () => NOTHING);
     const { resources, prompts } = catalog;
@@ -208,10 +218,10 @@ export class McpServer<Context> {
       });
     }
     if (prompts !== undefined) {
-      const listed = {
+      const shownPrompts = {
         prompts: prompts.map(({ get: _, ...facts }) => facts),
       };
-      methods.set("prompts/list", () => listed);
+      methods.set("prompts/list", () => shownPrompts);
       methods.set("prompts/get", async (params, call) => {
         const prompt = prompts.find(({ name }) => name === params["name"]);
         if (prompt === undefined) {

@@ -1,7 +1,10 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { FakeClock } from "../../../tests/support/fake_clock.ts";
+import { errorResult, type McpTool } from "./catalog.ts";
 import type { RpcParams } from "./messages.ts";
 import { RPC_ERRORS, type SentNotification } from "./messages.ts";
 import { openEchoServer } from "./testing/echo_server.ts";
+import { McpServer } from "./server.ts";
 import { VERSIONS } from "./versions.ts";
 
 function open({ isStateless = false } = {}) {
@@ -135,4 +138,42 @@ Deno.test("answer() refuses a method that the server does not have", async () =>
     assertEquals(code, RPC_ERRORS.noMethod);
     assert(message.length < 200);
   }
+});
+
+Deno.test("tools/list leaves out what a caller is not offered, and a call of it is made all the same", async () => {
+  const clock = new FakeClock();
+  const tool = (name: string): McpTool<string> => ({
+    ...{ name, title: name, description: name, input: { type: "object" } },
+    annotations: { readOnlyHint: true },
+    isOffered: (caller) => caller === name,
+    call: (_, { context }) =>
+      Promise.resolve(errorResult(`not for ${context}`)),
+  });
+  const server = new McpServer<string>({
+    clock,
+    catalog: {
+      info: { name: "test", title: "Test", version: "1" },
+      instructions: "",
+      tools: [tool("ann"), tool("ben")],
+    },
+  });
+  const ask = async (method: string, params: RpcParams = {}) => {
+    const answer = await server.answer(
+      { kind: "request", id: 1, method, params },
+      {
+        context: () => "ben",
+        signal: new AbortController().signal,
+        notify: () => {},
+        isStateless: true,
+      },
+    );
+    return JSON.stringify(answer);
+  };
+  const listed = JSON.parse(await ask("tools/list")).result;
+  assertEquals(listed.tools.map(({ name }: RpcParams) => name), ["ben"]);
+  assertEquals([listed.ttlMs, listed.cacheScope], [0, "private"]);
+  assertStringIncludes(
+    await ask("tools/call", { name: "ann" }),
+    "not for ben",
+  );
 });

@@ -188,6 +188,13 @@ export class McpSessions<Context> {
     }
   }
 
+  /** Ends all sessions that the credential with this digest opened. */
+  endOf(owner: Uint8Array): void {
+    for (const session of [...this.#held.values()]) {
+      if (isSameDigest(session.owner, owner)) this.end(session);
+    }
+  }
+
   /** Ends all sessions at once. */
   endAll(): void {
     for (const session of [...this.#held.values()]) this.end(session);
@@ -220,4 +227,13 @@ export class McpSessions<Context> {
 
 function isIdle<Context>(session: McpSession<Context>): boolean {
   return session.streams.size === 0 && !session.conversation.isBusy;
+}
+
+/** Compares digests in a time that does not tell where they differ. */
+export function isSameDigest(left: Uint8Array, right: Uint8Array): boolean {
+  let difference = left.length ^ right.length;
+  for (let at = 0; at < left.length; at++) {
+    difference |= (left[at] ?? 0) ^ (right[at] ?? 0);
+  }
+  return difference === 0;
 }

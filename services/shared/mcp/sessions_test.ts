@@ -73,3 +73,18 @@ Deno.test("McpSessions keeps a session with an open stream when others are idle"
   sessions.endAll();
   assertEquals([sessions.size, stream.isEnded], [0, true]);
 });
+
+Deno.test("endOf() ends the sessions of one credential and no other ones", () => {
+  const { sessions, kindOf } = open();
+  kindOf("a");
+  const other = sessions.open(new Uint8Array(32).fill(1), "a");
+  kindOf("b");
+  sessions.endOf(OWNER);
+  assertEquals(sessions.size, 1);
+  assertEquals(
+    other.kind === "ok" && sessions.find(other.session.id)?.id,
+    "s2",
+  );
+  sessions.endOf(new Uint8Array(4));
+  assertEquals(sessions.size, 1);
+});

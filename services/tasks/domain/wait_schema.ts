@@ -46,7 +46,7 @@ export const EVENT_NAME: Schema<string> = text({
 });
 
 /** The most bytes of the data of an event, and of a saved state. */
-export const MAX_EVENT_BYTES = MAX_KEPT_CHARS;
+export const MAX_EVENT_BYTES: number = MAX_KEPT_CHARS;
 
 const APPROVAL_FIELDS = {
   by: withDefault(

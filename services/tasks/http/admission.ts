@@ -42,7 +42,9 @@ export type Access =
    * that of the session whose cookie was sent.
    */
   | { readonly kind: "session" }
-  /** A user or key of the tenant. */
+  /** Every user or key of the tenant, whatever it may do. */
+  | { readonly kind: "caller" }
+  /** A user or key of the tenant that has a scope. */
   | {
     readonly kind: "member";
     /** The least role that implies the scope. */
@@ -260,6 +262,7 @@ export class RequestGate {
         return this.#judge().kind === "ok" ? OPERATOR : stranger;
       case "lease":
         return payerAfter(this.#incoming, this.#judge()) ?? stranger;
+      case "caller":
       case "member":
       case "worker": {
         const isRecalled = tenant !== undefined &&
@@ -284,6 +287,7 @@ export class RequestGate {
       case "operator":
       case "lease":
         return this.#judge();
+      case "caller":
       case "member":
       case "worker": {
         const { tenant } = this.#incoming;
@@ -397,6 +401,9 @@ export function deny(
     const isWorker = caller.kind === "worker" ||
       mayLease(caller, params["id"] ?? "");
     return isWorker ? undefined : lacking("leases:write");
+  }
+  if (access.kind === "caller") {
+    return caller.kind === "worker" ? problem("forbidden") : undefined;
   }
   if (access.kind !== "member") return undefined;
   const scope = scopeLackedBy(caller, access.scope);

@@ -280,6 +280,8 @@ function describeSecurity(
     case "public":
     case "session":
       return [];
+    case "caller":
+      return [needs("apiKey"), needs("userToken")];
     case "member":
       return [
         needs("apiKey", [access.scope]),

@@ -11,6 +11,7 @@ import {
   type CountedAnswer,
   HttpMetrics,
 } from "../../shared/metrics/http_metrics.ts";
+import { AgentMetrics } from "../../shared/mcp/agent_metrics.ts";
 import { addProcessMetrics } from "../../shared/metrics/process_metrics.ts";
 import {
   type Counter,
@@ -38,6 +39,12 @@ interface TasksMetricsOptions {
   readonly clock: Clock;
   /** Logs failures of the store. */
   readonly logger: Logger;
+  /**
+   * How many sessions agents have open; undefined before the first one.
+   *
+   * @default there are none
+   */
+  readonly agentSessions?: () => number | undefined;
 }
 
 /** All metric families of the service. */
@@ -56,11 +63,14 @@ export class TasksMetrics {
   readonly store: StoreMetrics;
   /** The database of the store, where it has a server. */
   readonly database: TasksDatabaseMetrics;
+  /** Calls of agents. */
+  readonly agents: AgentMetrics;
   /** Measures the lag of the event loop while the service runs. */
   readonly watch: Part;
 
   /** Registers the families; nothing is counted yet. */
-  constructor({ store, clock, logger }: TasksMetricsOptions) {
+  constructor(options: TasksMetricsOptions) {
+    const { store, clock, logger, agentSessions = () => 0 } = options;
     const { registry } = this;
     const tenants = new TenantLabels({
       clock,
@@ -74,6 +84,9 @@ export class TasksMetrics {
     this.store = new StoreMetrics(registry);
     this.database = new TasksDatabaseMetrics(registry);
     this.http = new HttpMetrics(registry, "tasks");
+    this.agents = new AgentMetrics(registry, {
+      ...{ service: "tasks", path: "/mcp", sessions: agentSessions },
+    });
     this.watch = addProcessMetrics(registry, clock);
   }
 
