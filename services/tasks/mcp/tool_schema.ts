@@ -119,8 +119,11 @@ function mapMembers(
   );
 }
 
-/** How deep the members of answers are described. */
-const ANSWER_DEPTH = 1;
+/**
+ * How deep the members of answers are described: not at all, as some clients
+ * show a model all schemas, and the documents explain themselves.
+ */
+const ANSWER_DEPTH = 0;
 
 /**
  * The schema of what a route answers, without words.
