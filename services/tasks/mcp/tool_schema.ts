@@ -138,7 +138,8 @@ export function answerSchema(route: AnyRoute, status = 200): JsonSchema {
     );
   }
   const whole = wholeSchema(found);
-  const isPage = whole.properties?.["data"] !== undefined;
+  // A task has a member of this name, too.
+  const isPage = whole.properties?.["data"]?.type === "array";
   return outline(whole, isPage ? ANSWER_DEPTH + 1 : ANSWER_DEPTH);
 }
 
