@@ -120,7 +120,7 @@ Deno.test("RedisClient.send() writes all commands of a turn at once and hands ou
     ["first", 1, 2],
     ["second", 0, { refusal: "NO" }],
   ]);
-  assertEquals(client.unsentBytes, 0);
+  assertEquals(client.heldBytes, 0);
 });
 
 Deno.test("RedisClient.connect() signs in and takes the database before it is done", async () => {
@@ -176,7 +176,7 @@ for (const [what, script, reason] of FAULTS) {
     assertStringIncludes(errors[0]!, reason);
     assertEquals(errors.length, 1);
     assert(received.length <= 1, String(received));
-    assertEquals(client.unsentBytes <= 32, true);
+    assertEquals(client.heldBytes <= 32, true);
   });
 }
 
@@ -193,18 +193,18 @@ Deno.test("RedisClient keeps what a server does not take, until it does", async 
   listener.close();
   const value = "x".repeat(8 * 1_024 * 1_024);
   const done = replies(client, [["SET", "a", value], ["SET", "b", value]]);
-  const first = client.unsentBytes;
+  const first = client.heldBytes;
   assert(first > 2 * value.length);
   const later = replies(client, [["PING"]]);
-  assert(client.unsentBytes > first);
+  assert(client.heldBytes > first);
   let taken = 0;
   const buffer = new Uint8Array(1 << 20);
-  const wanted = client.unsentBytes;
+  const wanted = client.heldBytes;
   while (taken < wanted) taken += await peer.read(buffer) ?? wanted;
   await peer.write(new TextEncoder().encode("+OK\r\n+OK\r\n+PONG\r\n"));
   assertEquals(await done, ["OK", "OK"]);
   assertEquals(await later, ["PONG"]);
-  assertEquals(client.unsentBytes, 0);
+  assertEquals(client.heldBytes, 0);
   client.destroy();
 });
 

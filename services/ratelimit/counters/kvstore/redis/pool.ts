@@ -9,10 +9,14 @@ import { Breaker, type ProbeOutcome } from "../../breaker.ts";
 import { computeSilence } from "../../server_outage.ts";
 import { StoreOutages } from "../../store_outages.ts";
 import { formatRedisAddress, type RedisAddress } from "./address.ts";
-import type { RedisCommands } from "./client.ts";
 import type { RedisArgument, RedisCommand } from "./command_writer.ts";
 import { RedisConnection, type RedisConnectionOptions } from "./connection.ts";
-import { type RedisLink, WaitingSends } from "./link.ts";
+import {
+  type ListedHits,
+  type RedisLink,
+  sendListed,
+  WaitingSends,
+} from "./link.ts";
 import { isRedisRefusal, mayRefuseAll, type RedisOutcome } from "./reply.ts";
 
 /** How a {@linkcode RedisPool} is made. */
@@ -160,7 +164,7 @@ export class RedisPool implements RedisLink {
    * limit from now.
    */
   send(
-    commands: RedisCommands,
+    commands: readonly RedisCommand[],
     deadlineMs: number = this.#options.clock.nowMs() + this.#options.timeoutMs,
   ): Promise<RedisOutcome> {
     if (this.#breaker.isOpen) return unavailable(this.#breaker.reason);
@@ -168,6 +172,13 @@ export class RedisPool implements RedisLink {
     if (connection !== undefined) return connection.send(commands, deadlineMs);
     if (this.isFreshDial) return this.#waiting.add(commands, deadlineMs);
     return unavailable(this.#lastReason);
+  }
+
+  /** Sends hits as {@linkcode RedisPool.send} sends commands. */
+  hit<Answer>(hits: ListedHits<Answer>, deadlineMs: number): Promise<Answer> {
+    const connection = this.#breaker.isOpen ? undefined : this.#pick();
+    return connection?.hit(hits, deadlineMs) ??
+      sendListed(hits, (commands) => this.send(commands, deadlineMs));
   }
 
   get #isConnected(): boolean {
