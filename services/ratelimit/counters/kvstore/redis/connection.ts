@@ -200,6 +200,11 @@ export class RedisConnection {
     return this.#client?.isGathering ?? false;
   }
 
+  /** Number of calls that wait for replies. */
+  get pendingCount(): number {
+    return this.#pending.size;
+  }
+
   /**
    * True while the first dial since the start or since the last loss is in
    * progress.

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { setImmediate } from "node:timers";
 import type { Logger } from "../../../../shared/logger.ts";
 import { Breaker, type ProbeOutcome } from "../../breaker.ts";
 import { computeSilence } from "../../server_outage.ts";
@@ -109,6 +110,7 @@ export class RedisPool implements RedisLink {
       () =>
         new RedisConnection({
           ...options,
+          afterTurn: (callback) => this.#afterTurn(callback),
           onChange: (reason) => this.#onChange(reason),
           onDoubt: (refusal) => this.#breaker.doubt(refusal),
         }),
@@ -196,6 +198,19 @@ export class RedisPool implements RedisLink {
       if (connection.isUp) return this.#picked = connection;
     }
     return undefined;
+  }
+
+  /**
+   * While nothing waits for a reply, a call gains nothing by waiting for a turn
+   * of the event loop: it goes out with those that were read with it.
+   */
+  #afterTurn(callback: () => void): void {
+    let pending = 0;
+    for (const connection of this.#connections) {
+      pending += connection.pendingCount;
+    }
+    if (pending <= 1) queueMicrotask(callback);
+    else setImmediate(callback);
   }
 
   #onChange(reason: string | undefined): void {
