@@ -9,15 +9,7 @@ import type { Buffer } from "node:buffer";
 import { hashBytes, randomHashSeed } from "../../../bytes/byte_map.ts";
 import type { RedisCommand } from "./command_writer.ts";
 
-/** A counter by 64 bits of its name. */
-export interface CounterMark {
-  /** The hash of {@linkcode Expiries.hash}. */
-  readonly hash: number;
-  /** The hash of {@linkcode Expiries.tag}. */
-  readonly tag: number;
-}
-
-/** Counters for which there is a place; the memory is half a MiB. */
+/** Counters for which there is a place; the memory is a quarter of a MiB. */
 const PLACES = 65_536;
 /**
  * Milliseconds after which all counters are forgotten. A proxy may hide a
@@ -28,18 +20,18 @@ const AGE_MS = 10_000;
 const MOST_OWED = 10_000;
 
 /**
- * Remembers the counters whose expiry a server has acknowledged. Each hash has
- * one place, where a later counter replaces an earlier one, so that callers
- * with many keys make `EXPIRE` frequent again and nothing grow.
+ * Remembers the counters whose expiry a server has acknowledged, by a hash of
+ * 32 bits. Each hash has one place, where a later counter replaces an earlier
+ * one, so that callers with many keys make `EXPIRE` frequent again and nothing
+ * grow.
  *
- * A counter that is remembered and does not exist any more (the server was
- * emptied, or evicted it) is not noticed here: the reply to its next hit shows
+ * A counter may be remembered and not exist: the server was emptied, or evicted
+ * it, or another counter has the same hash. The reply to its next hit shows
  * that it is new.
  */
 export class Expiries {
   readonly #seed = randomHashSeed();
-  readonly #tagSeed = randomHashSeed();
-  #marks: Int32Array | undefined;
+  #hashes: Uint32Array | undefined;
   #isEmpty = true;
   #sinceMs = -Infinity;
   #epoch = 0;
@@ -50,14 +42,9 @@ export class Expiries {
     return this.#epoch;
   }
 
-  /** Returns 32 bits of the name in `bytes` from `start` up to `end`. */
+  /** Returns the hash of the name in `bytes` from `start` up to `end`. */
   hash(bytes: Uint8Array, start: number, end: number): number {
     return hashBytes(bytes, start, end, this.#seed);
-  }
-
-  /** Returns 32 further bits of the name. */
-  tag(bytes: Uint8Array, start: number, end: number): number {
-    return hashBytes(bytes, start, end, this.#tagSeed);
   }
 
   /** Forgets what is older than ten seconds, by a steady clock. */
@@ -67,26 +54,21 @@ export class Expiries {
     this.forget();
   }
 
-  /** True when the counter's expiry was acknowledged. */
-  isKnown({ hash, tag }: CounterMark): boolean {
-    const marks = this.#marks;
-    if (marks === undefined) return false;
-    const at = hash % PLACES << 1;
-    return marks[at] === (hash | 0) && marks[at + 1] === (tag | 0);
+  /** True when the expiry of the counter with this hash was acknowledged. */
+  isKnown(hash: number): boolean {
+    return this.#hashes !== undefined && this.#hashes[hash % PLACES] === hash;
   }
 
   /**
-   * Remembers a counter.
+   * Remembers the counter with this hash.
    *
    * @param epoch The epoch in which its `EXPIRE` was written: what a server
    * acknowledged before its connection was lost, the next one may not have.
    */
-  learn({ hash, tag }: CounterMark, epoch: number): void {
+  learn(hash: number, epoch: number): void {
     if (epoch !== this.#epoch) return;
-    const marks = this.#marks ??= new Int32Array(2 * PLACES);
-    const at = hash % PLACES << 1;
-    marks[at] = hash;
-    marks[at + 1] = tag;
+    this.#hashes ??= new Uint32Array(PLACES);
+    this.#hashes[hash % PLACES] = hash;
     this.#isEmpty = false;
   }
 
@@ -94,7 +76,7 @@ export class Expiries {
   forget(): void {
     this.#epoch++;
     if (this.#isEmpty) return;
-    this.#marks?.fill(0);
+    this.#hashes?.fill(0);
     this.#isEmpty = true;
   }
 

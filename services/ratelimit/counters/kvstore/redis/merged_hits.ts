@@ -61,7 +61,6 @@ interface Entry {
   start: number;
   end: number;
   hash: number;
-  tag: number;
   /** Hits of all shares. */
   hits: number;
   lifeSeconds: number;
@@ -168,8 +167,7 @@ export class MergedHits implements ReplySink {
     for (let i = 0; i < this.#entryCount; i++) {
       const entry = this.#entries[i]!;
       const { start, end } = entry;
-      entry.tag = expiries.tag(names, start, end);
-      entry.hasExpiry = !expiries.isKnown(entry);
+      entry.hasExpiry = !expiries.isKnown(entry.hash);
       writer.raw(INCRBY);
       writer.bytes(names, start, end);
       writer.number(entry.hits);
@@ -296,7 +294,7 @@ export class MergedHits implements ReplySink {
     const entry = this.#entries[this.#entryCount++];
     if (entry === undefined) {
       this.#entries.push({
-        ...{ start, end, hash, tag: 0, hits, lifeSeconds },
+        ...{ start, end, hash, hits, lifeSeconds },
         ...{ hasExpiry: true, isAnswered: false, first: share, last: share },
       });
       return;
@@ -330,7 +328,9 @@ export class MergedHits implements ReplySink {
       readonly reply: RedisReply;
     },
   ): void {
-    if (reply === WAS_SET) this.#options.expiries.learn(entry, this.#epoch);
+    if (reply === WAS_SET) {
+      this.#options.expiries.learn(entry.hash, this.#epoch);
+    }
     this.#answer(entry, { count, expiry: reply });
   }
 
