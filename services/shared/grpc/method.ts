@@ -96,7 +96,7 @@ export interface ObservedMethod {
   /**
    * Sees each call.
    *
-   * @default nobody
+   * @default calls are not seen
    */
   readonly observer?: CallObserver | undefined;
 }

@@ -5,7 +5,7 @@
  */
 
 import { formatRedisAddress } from "../address.ts";
-import { type RedisClient, type RedisClientOptions } from "../client.ts";
+import type { RedisClient, RedisClientOptions } from "../client.ts";
 import type { ReplySink } from "../merged_hits.ts";
 import type { RedisArgument, RedisCommand } from "../command_writer.ts";
 import type { RedisReply } from "../reply.ts";
