@@ -269,7 +269,9 @@ class SocketClient implements RedisClient {
     const merged = this.#open ??= this.#spare.pop() ?? this.#merging();
     const before = merged.size;
     hits.addTo(merged, sink);
-    this.#gathering.add(2 * (merged.size - before));
+    // Hits on known counters leave with those that are gathered already.
+    const counters = merged.size - before;
+    if (counters > 0) this.#gathering.add(2 * counters);
   }
 
   destroy(): void {
