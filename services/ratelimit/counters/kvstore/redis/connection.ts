@@ -84,7 +84,7 @@ export interface RedisConnectionOptions
 
 /** Hits, and what their caller is told. */
 export interface AnsweredHits<Answer> extends Hits {
-  /** Returns the answer; not called before `send` has returned. */
+  /** Returns the answer; called once, and must not throw. */
   readonly answer: (outcome: RedisOutcome) => Answer;
 }
 
