@@ -80,9 +80,10 @@ serviceTest(["redis-server"], {
       address: { kind: "tcp", host: server.host, port: server.port },
       poolSize: 4,
     });
+    await store.apply(createBatch("a_"));
     for (let i = 0; i < 40; i++) await store.apply(createBatch("a_"));
     const clients = (await server.ask("CLIENT", "LIST")).split("\n")
-      .filter((line) => line.includes("cmd=expire"));
+      .filter((line) => line.includes("cmd=incrby"));
     assertEquals(clients.length, 4);
     await store.stop();
     await server.stop();
@@ -212,7 +213,11 @@ serviceTest(["redis-server"], {
       const before = await countReads(server);
       for (let i = 0; i < 50; i++) {
         const answers = await Promise.all(
-          Array.from({ length: 64 }, () => store.apply(createBatch("a_"))),
+          Array.from(
+            { length: 64 },
+            (_, key) =>
+              store.apply(createBatch(`${reads.length}_${i}_${key}_`)),
+          ),
         );
         assert(answers.every(({ kind }) => kind === "counted"));
       }

@@ -7,11 +7,14 @@
 
 import { assert, assertEquals } from "@std/assert";
 import { connect, createServer, type Server, type Socket } from "node:net";
+import { setImmediate } from "node:timers";
 import type { CounterAnswer } from "../../services/ratelimit/counters/counter_store.ts";
-import { startRedisServer } from "../support/redis_server.ts";
+import { type RedisServer, startRedisServer } from "../support/redis_server.ts";
 import { SeededRandom } from "../support/seeded_random.ts";
 import { serviceTest } from "../support/services.ts";
+import { waitUntil } from "../support/wait_until.ts";
 import { applyUntil, createBatch } from "./batches.ts";
+import { findEternal } from "./eternal_counters.ts";
 import { startStore } from "./kvstore_subject.ts";
 
 const FAULTS = [
@@ -26,6 +29,8 @@ type Fault = typeof FAULTS[number];
 
 const TIMEOUT_MS = 150;
 const CALLS = 40;
+/** Turns of the event loop in which the calls begin. */
+const TURNS = 10;
 const ROUNDS = Number(Deno.env.get("TEST_EFFORT") ?? 1);
 
 /** A proxy between clients and a server, which can corrupt one reply. */
@@ -140,7 +145,7 @@ serviceTest(["redis-server"], {
     const server = await startRedisServer();
     const random = new SeededRandom(17);
     for (let round = 0; round < ROUNDS; round++) {
-      for (const fault of FAULTS) await faultyRound(fault, random, server.port);
+      for (const fault of FAULTS) await faultyRound(fault, random, server);
     }
     await server.stop();
   },
@@ -149,9 +154,9 @@ serviceTest(["redis-server"], {
 async function faultyRound(
   fault: Fault,
   random: SeededRandom,
-  toPort: number,
+  server: RedisServer,
 ): Promise<void> {
-  const wire = new FaultyWire(toPort);
+  const wire = new FaultyWire(server.port);
   const port = await wire.start();
   const { store } = await startStore({
     address: { kind: "tcp", host: "127.0.0.1", port },
@@ -161,12 +166,20 @@ async function faultyRound(
   for (let i = 0; i < 4; i++) {
     await applyUntil(store, "counted");
     const key = `${fault}_${random.below(2 ** 31)}_`;
-    // The replies of a call are ":<count>\r\n:1\r\n", with a count of one or
-    // two digits.
-    wire.plan(fault, random.below(CALLS * 8));
-    const answers = await Promise.all(
-      Array.from({ length: CALLS }, () => store.apply(createBatch(key))),
-    );
+    // The store knows the counter's expiry; then the counter is gone.
+    await store.apply(createBatch(key));
+    await server.command("FLUSHALL");
+    // The replies to the calls of one turn are ":<count>\r\n", with a count of
+    // one or two digits; the first ones are followed by ":1\r\n".
+    wire.plan(fault, random.below(TURNS * 5));
+    const flying: Promise<CounterAnswer>[] = [];
+    for (let turn = 0; turn < TURNS; turn++) {
+      for (let call = 0; call < CALLS / TURNS; call++) {
+        flying.push(store.apply(createBatch(key)));
+      }
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    const answers = await Promise.all(flying);
     assertEquals(answers.length, CALLS);
     const counts = readCounts(answers);
     // A repeated reply looks like the reply to the next command until one reply
@@ -180,8 +193,11 @@ async function faultyRound(
     }
     if (fault === "partial") assertEquals(counts.length, CALLS);
   }
-  const answer = await applyUntil(store, "counted");
-  assertEquals(answer.kind, "counted");
+  // A counter whose replies were lost gets its expiry with the next call.
+  await waitUntil(async () => {
+    await applyUntil(store, "counted");
+    return (await findEternal(server)).length === 0;
+  }, { what: "all counters to have an expiry" });
   await store.stop();
   await wire.stop();
 }

@@ -190,7 +190,7 @@ export function storeFaults<Server extends FaultyServer>(
     server.pause();
     const begun = performance.now();
     const answers = await Promise.all(
-      Array.from({ length: 64 }, () => store.apply(createBatch("a_"))),
+      Array.from({ length: 64 }, (_, i) => store.apply(createBatch(`a${i}_`))),
     );
     const tookMs = performance.now() - begun;
     for (const answer of answers) {

@@ -185,35 +185,6 @@ export function readH2Load(
 }
 
 /**
- * Measures with redis-benchmark how many commands a second a Redis server
- * answers.
- *
- * @throws {Error} When redis-benchmark prints no figure.
- */
-export async function redisRate(
-  port: number,
-  command: readonly string[],
-): Promise<number> {
-  const output = await outputFrom("redis-benchmark", [
-    ...["-p", String(port), "-c", "50", "-P", "16", "-n", "400000", "-q"],
-    ...command,
-  ]);
-  return readRedisRate(output);
-}
-
-/**
- * Reads the output of redis-benchmark.
- *
- * @throws {Error} When it contains no figure.
- */
-export function readRedisRate(output: string): number {
-  const shown = [...output.matchAll(/([\d.]+) requests per second/g)].at(-1);
-  const rate = Number(shown?.[1]);
-  if (rate > 0) return rate;
-  throw new Error(`Cannot measure: redis-benchmark told "${output}"`);
-}
-
-/**
  * Makes a certificate and its key in a folder.
  *
  * @throws {Error} When there is no openssl on the path.

@@ -1,5 +1,5 @@
 import { assertEquals, assertThrows } from "@std/assert";
-import { readH2Load, readRedisRate, readWrk } from "./clients.ts";
+import { readH2Load, readWrk } from "./clients.ts";
 
 Deno.test("readH2Load() tells calls and rate, and refuses failures", () => {
   const line = (failed: number, done: number): string =>
@@ -25,11 +25,4 @@ Deno.test("readWrk() tells rate and latencies, and refuses failures", () => {
   const none = line(0).replace("300,", "0,");
   assertThrows(() => readWrk(none), Error, "wrk told");
   assertEquals(readWrk(none, { takesRefusals: true }).perSecond, 0);
-});
-
-Deno.test("readRedisRate() tells the figure at the end", () => {
-  const output = "INCRBY bench 1: rps=0.0\rINCRBY bench 1: 812345.50 " +
-    "requests per second, p50=0.503 msec\n";
-  assertEquals(readRedisRate(output), 812_345.5);
-  assertThrows(() => readRedisRate("refused"), Error, "refused");
 });

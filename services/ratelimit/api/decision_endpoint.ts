@@ -135,21 +135,24 @@ export class DecisionEndpoint {
   ): EndpointOutcome | Promise<EndpointOutcome> {
     const tracing = this.#tracing;
     if (tracing === undefined || call === undefined) {
-      return this.#decide(request);
+      return this.#decide(request, (outcome) => outcome);
     }
     const span = tracing.begin(SPAN_NAME, {
       role: "server",
       parent: call.field,
       attributes: call.attributes,
     });
-    if (!span.isRecording()) return this.#decide(request);
+    if (!span.isRecording()) return this.#decide(request, (outcome) => outcome);
     const fail = (error: unknown): never => {
       markFailed(span, "it threw");
       span.end();
       throw error;
     };
     try {
-      const outcome = tracing.within(span, () => this.#decide(request));
+      const outcome = tracing.within(
+        span,
+        () => this.#decide(request, (outcome) => outcome),
+      );
       if (outcome instanceof Promise) {
         this.#describe(span);
         return outcome.then((settled) => endSpan(span, settled), fail);
@@ -161,6 +164,24 @@ export class DecisionEndpoint {
     } catch (error) {
       return fail(error);
     }
+  }
+
+  /**
+   * Decides as {@linkcode DecisionEndpoint.decide} does, and answers with what
+   * `answer` makes of the outcome. This takes fewer promises than a `then`.
+   */
+  decideAs<Answer>(
+    request: Uint8Array | RateLimitRequest,
+    { answer, call }: {
+      readonly answer: (outcome: EndpointOutcome) => Answer;
+      readonly call?: DecisionCall | undefined;
+    },
+  ): Answer | Promise<Answer> {
+    if (this.#tracing === undefined || call === undefined) {
+      return this.#decide(request, answer);
+    }
+    const outcome = this.decide(request, call);
+    return outcome instanceof Promise ? outcome.then(answer) : answer(outcome);
   }
 
   /**
@@ -176,9 +197,10 @@ export class DecisionEndpoint {
     });
   }
 
-  #decide(
+  #decide<Answer>(
     request: Uint8Array | RateLimitRequest,
-  ): EndpointOutcome | Promise<EndpointOutcome> {
+    answer: (outcome: EndpointOutcome) => Answer,
+  ): Answer | Promise<Answer> {
     const view = this.#view;
     const maxDescriptors = this.#maxDescriptors;
     const fault = request instanceof Uint8Array
@@ -189,13 +211,13 @@ export class DecisionEndpoint {
       });
     if (fault !== undefined) {
       const why = fault.kind === "malformed" ? "malformed" : "too_large";
-      return this.refuse(why, fault.reason);
+      return answer(this.refuse(why, fault.reason));
     }
     const nowSeconds = Math.floor(this.#clock.nowMs() / 1000);
-    const decision = this.#decider.decide(view, nowSeconds);
-    return decision instanceof Promise
-      ? decision.then((settled) => this.#outcome(settled))
-      : this.#outcome(decision);
+    return this.#decider.decideAs(view, {
+      nowSeconds,
+      answer: (decision) => answer(this.#outcome(decision)),
+    });
   }
 
   /**

@@ -9,6 +9,7 @@ import { encodeRateLimitResponse } from "../../../proto/rate_limit_response.ts";
 import { WireWriter } from "../../../proto/wire_writer.ts";
 import type { Clock } from "../../shared/clock.ts";
 import type {
+  CallObserver,
   GrpcAnswer,
   GrpcCall,
   GrpcMethod,
@@ -40,15 +41,11 @@ export function rateLimitMethods(endpoint: DecisionEndpoint): GrpcMethods {
   return {
     [SHOULD_RATE_LIMIT_PATH]: {
       kind: "unary",
-      handle(request, call) {
-        const outcome = endpoint.decide(
-          request,
-          endpoint.isTraced ? toDecisionCall(call) : undefined,
-        );
-        return outcome instanceof Promise
-          ? outcome.then(toAnswer)
-          : toAnswer(outcome);
-      },
+      handle: (request, call) =>
+        endpoint.decideAs(request, {
+          answer: toAnswer,
+          call: endpoint.isTraced ? toDecisionCall(call) : undefined,
+        }),
     },
   };
 }
@@ -98,32 +95,12 @@ function measured(
   const name = `ratelimit_server.${path.slice(path.lastIndexOf("/") + 1)}`;
   const requests = stats.counter(`${name}.total_requests`);
   const responseTime = stats.timer(`${name}.response_time`);
-  return {
-    kind: "unary",
-    handle(request, call) {
+  const observer: CallObserver = {
+    begun() {
       requests.add();
-      const startedMs = clock.nowMs();
-      const done = (): void => responseTime.record(clock.nowMs() - startedMs);
-      const answer = method.handle(request, call);
-      if (answer instanceof Promise) return finished(answer, done);
-      done();
-      return answer;
+      return clock.nowMs();
     },
+    ended: (begunMs) => responseTime.record(clock.nowMs() - begunMs),
   };
-}
-
-/**
- * Does what `finally()` does, which would make two more promises for each call.
- */
-function finished(
-  answer: Promise<GrpcAnswer>,
-  done: () => void,
-): Promise<GrpcAnswer> {
-  return answer.then((settled) => {
-    done();
-    return settled;
-  }, (error) => {
-    done();
-    throw error;
-  });
+  return { ...method, observer };
 }

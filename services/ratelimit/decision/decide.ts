@@ -232,19 +232,33 @@ export class Decider {
     view: RequestView,
     nowSeconds: number,
   ): Decision | Promise<Decision> {
+    return this.decideAs(view, { nowSeconds, answer: (decision) => decision });
+  }
+
+  /**
+   * Decides as {@linkcode Decider.decide} does, and answers with what `answer`
+   * makes of the decision. This takes fewer promises than a `then`.
+   */
+  decideAs<Answer>(
+    view: RequestView,
+    { nowSeconds, answer: toAnswer }: {
+      readonly nowSeconds: number;
+      readonly answer: (decision: Decision) => Answer;
+    },
+  ): Answer | Promise<Answer> {
     const serving = this.#serving;
     if (serving === undefined) {
-      return {
+      return toAnswer({
         kind: "unavailable",
         cause: "configuration",
         reason: "no rate limit configuration loaded",
-      };
+      });
     }
     const plan = planRequest(view, {
       snapshot: serving.snapshot,
       keys: this.#keys,
     });
-    if (plan.kind === "invalid") return plan;
+    if (plan.kind === "invalid") return toAnswer(plan);
     if (plan.domain === undefined) {
       const domain = view.text(view.domainStart, view.domainEnd);
       this.#options.recorder.domainNotFound(domain, view.descriptorCount);
@@ -261,7 +275,9 @@ export class Decider {
       watch: this.#options.watcher?.begin(view, nowSeconds),
       note: overLimit && "now",
     };
-    if (plan.operations.length === 0) return this.#answer([], pending);
+    if (plan.operations.length === 0) {
+      return toAnswer(this.#answer([], pending));
+    }
     const answer = this.#options.store.apply({
       domain: plan.domain ?? "",
       keys: plan.keys,
@@ -270,14 +286,16 @@ export class Decider {
       stopWhenOver: !plan.countWhenLimited ||
         (this.#options.stopWhenOver ?? false),
     });
-    if (!(answer instanceof Promise)) return this.#settle(answer, pending);
+    if (!(answer instanceof Promise)) {
+      return toAnswer(this.#settle(answer, pending));
+    }
     // Another call may write its keys over these before the answer is here.
     const { length } = plan.operations;
     pending.note = overLimit?.keep(
       plan.keys,
       plan.operations[length - 1]!.keyEnd,
     );
-    return answer.then((settled) => this.#settle(settled, pending));
+    return answer.then((settled) => toAnswer(this.#settle(settled, pending)));
   }
 
   #settle(answer: CounterAnswer, pending: Pending): Decision {

@@ -301,7 +301,7 @@ function requestHandler(
       const { path } = stream.head;
       const method = methods[path]!;
       if (method.kind === "unary") {
-        callUnary(method.handle, { stream, message }, callOptions[path]!);
+        callUnary(method, { stream, message }, callOptions[path]!);
       } else if (method.kind === "server_stream") {
         const { handle } = method;
         callStream(

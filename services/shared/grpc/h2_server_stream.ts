@@ -12,7 +12,7 @@ import {
   type GrpcAnswer,
   type GrpcCall,
   GrpcFailure,
-  type UnaryMethod,
+  type ObservedMethod,
 } from "./method.ts";
 
 /** Server streams that are open, so that a stop can end them. */
@@ -68,16 +68,17 @@ const INTERNAL_FAILURE: GrpcFailure = new GrpcFailure(
 
 /** Answers with a unary method, at once where it answers at once. */
 export function callUnary(
-  method: UnaryMethod,
+  { handle, observer }: ObservedMethod,
   request: H2Request,
   options: H2CallOptions,
 ): void {
   const { stream } = request;
   const call = new H2Call(stream.head.kept);
+  const begun = observer?.begun() ?? 0;
   stream.owner = call;
   let answer: GrpcAnswer | Promise<GrpcAnswer>;
   try {
-    answer = method(request.message, call);
+    answer = handle(request.message, call);
   } catch (error) {
     return fail(error);
   }
@@ -89,6 +90,7 @@ export function callUnary(
 
   function send(sent: GrpcAnswer): void {
     call.settle();
+    observer?.ended(begun);
     if (sent instanceof GrpcFailure) finishWith(stream, sent);
     else stream.answer(sent);
     stream.release();

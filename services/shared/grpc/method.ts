@@ -81,9 +81,29 @@ export type BidiStreamMethod = (
   call: GrpcCall,
 ) => AsyncIterable<GrpcAnswer>;
 
+/** Sees the calls of a unary method; must not throw. */
+export interface CallObserver {
+  /** A call begins; returns what `ended` gets for it. */
+  begun(): number;
+  /** The method has answered, or failed. */
+  ended(begun: number): void;
+}
+
+/** A unary method, and who sees its calls. */
+export interface ObservedMethod {
+  /** Answers a call. */
+  readonly handle: UnaryMethod;
+  /**
+   * Sees each call.
+   *
+   * @default calls are not seen
+   */
+  readonly observer?: CallObserver | undefined;
+}
+
 /** A method and how it is called. */
 export type GrpcMethod =
-  | { readonly kind: "unary"; readonly handle: UnaryMethod }
+  | ({ readonly kind: "unary" } & ObservedMethod)
   | { readonly kind: "server_stream"; readonly handle: ServerStreamMethod }
   | { readonly kind: "bidi_stream"; readonly handle: BidiStreamMethod };
 

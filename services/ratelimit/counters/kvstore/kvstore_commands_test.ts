@@ -7,7 +7,7 @@ import {
   type KvstoreOutcome,
 } from "./kvstore_commands.ts";
 import { KvstoreScripts } from "./kvstore_scripts.ts";
-import { commandList, type RedisCommands } from "./redis/client.ts";
+import type { RedisCommand } from "./redis/command_writer.ts";
 import type { RedisLink } from "./redis/link.ts";
 import type { RedisOutcome, RedisReply } from "./redis/reply.ts";
 
@@ -57,8 +57,11 @@ class ScriptedLink implements RedisLink {
 
   stop(): void {}
 
-  send(sent: RedisCommands): Promise<RedisOutcome> {
-    const commands = commandList(sent);
+  hit(): never {
+    throw new Error("Cannot count hits: these are commands");
+  }
+
+  send(commands: readonly RedisCommand[]): Promise<RedisOutcome> {
     this.sent.push(commands.map((command) => command.map(String).join(" ")));
     const replies = this.#rounds.shift() ?? commands.map(() => 1);
     return Promise.resolve({ kind: "replied", replies });

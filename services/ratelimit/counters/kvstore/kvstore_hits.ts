@@ -1,7 +1,7 @@
 /**
  * The fast path for hits on fixed windows, which are by far the most commands
- * that a Redis server gets: the batch is written straight into the connection's
- * bytes.
+ * that a Redis server gets: the batch goes straight to the hits that its
+ * connection writes together.
  *
  * @module
  */
@@ -16,15 +16,14 @@ import {
   kvstoreOperations,
   type KvstoreOutcome,
 } from "./kvstore_commands.ts";
-import type { WritableCommands } from "./redis/client.ts";
-import type { CommandWriter, RedisCommand } from "./redis/command_writer.ts";
-import type { RedisLink } from "./redis/link.ts";
-import type { RedisOutcome, RedisReply } from "./redis/reply.ts";
-
-const INCRBY = new TextEncoder().encode("*3\r\n$6\r\nINCRBY\r\n");
-const EXPIRE = new TextEncoder().encode("*3\r\n$6\r\nEXPIRE\r\n");
-/** Commands, and replies, of an operation: `INCRBY` and `EXPIRE`. */
-const PER_OPERATION = 2;
+import type { RedisCommand } from "./redis/command_writer.ts";
+import type { ListedHits, RedisLink } from "./redis/link.ts";
+import type { MergedHits, ReplySink } from "./redis/merged_hits.ts";
+import {
+  isRedisRefusal,
+  type RedisOutcome,
+  type RedisReply,
+} from "./redis/reply.ts";
 
 /** True when a batch has only hits on fixed windows. */
 export function isAllHits({ operations }: CounterBatch): boolean {
@@ -36,61 +35,71 @@ export function isAllHits({ operations }: CounterBatch): boolean {
 }
 
 /** Executes batches for which {@linkcode isAllHits} holds. */
-export class KvstoreHits {
+export class KvstoreHits<Answer> {
   /**
-   * A link reads commands before `send` returns, so one object serves all
-   * batches.
+   * A link reads hits before `hit` returns, so one object serves all batches.
    */
-  readonly #commands: HitCommands;
+  readonly #hits: BatchHits<Answer>;
 
   /**
    * Names and lives of counters are those that {@linkcode kvstoreOperations}
-   * gives.
+   * gives; `answer` turns outcomes into what callers get.
    */
-  constructor(options: KvstoreOperationOptions) {
-    this.#commands = new HitCommands(options);
+  constructor(
+    options: KvstoreOperationOptions,
+    answer: (outcome: KvstoreOutcome) => Answer,
+  ) {
+    this.#hits = new BatchHits(
+      options,
+      (outcome) => answer(hitsOutcome(outcome)),
+    );
   }
 
-  /** Counts the hits, each with an `INCRBY` and an `EXPIRE`. */
+  /** Counts the hits, and sees to it that their counters expire. */
   count(
     batch: CounterBatch,
     { link, deadlineMs }: {
       readonly link: RedisLink;
       readonly deadlineMs: number;
     },
-  ): Promise<KvstoreOutcome> {
-    this.#commands.batch = batch;
-    return link.send(this.#commands, deadlineMs).then(hitsOutcome);
+  ): Promise<Answer> {
+    this.#hits.batch = batch;
+    return link.hit(this.#hits, deadlineMs);
   }
 }
 
-class HitCommands implements WritableCommands {
+class BatchHits<Answer> implements ListedHits<Answer> {
   batch: CounterBatch = NO_BATCH;
+  readonly answer: (outcome: RedisOutcome) => Answer;
   readonly #options: KvstoreOperationOptions;
 
-  constructor(options: KvstoreOperationOptions) {
+  constructor(
+    options: KvstoreOperationOptions,
+    answer: (outcome: RedisOutcome) => Answer,
+  ) {
     this.#options = options;
+    this.answer = answer;
   }
 
   get count(): number {
-    return PER_OPERATION * this.batch.operations.length;
+    return this.batch.operations.length;
   }
 
-  writeTo(writer: CommandWriter): void {
-    const { keys, operations, nowSeconds } = this.batch;
+  addTo(merged: MergedHits, sink: ReplySink): void {
+    const { keys: bytes, operations, nowSeconds } = this.batch;
     for (let i = 0; i < operations.length; i++) {
-      const { keyStart, keyEnd, windowSeconds, hits } = operations[i]!;
-      const name = {
-        start: keyStart,
-        end: keyEnd,
+      const { keyStart: start, keyEnd: end, windowSeconds, hits } =
+        operations[i]!;
+      merged.add(sink, {
+        index: i,
+        isPair: false,
+        bytes,
+        start,
+        end,
         number: windowStartSeconds(nowSeconds, windowSeconds),
-      };
-      writer.raw(INCRBY);
-      writer.numbered(keys, name);
-      writer.number(Math.min(hits, Number.MAX_SAFE_INTEGER));
-      writer.raw(EXPIRE);
-      writer.numbered(keys, name);
-      writer.number(computeLifeSeconds(windowSeconds, this.#options));
+        hits: Math.min(hits, Number.MAX_SAFE_INTEGER),
+        lifeSeconds: computeLifeSeconds(windowSeconds, this.#options),
+      });
     }
   }
 
@@ -108,25 +117,36 @@ const NO_BATCH: CounterBatch = {
 function hitsOutcome(outcome: RedisOutcome): KvstoreOutcome {
   if (outcome.kind === "unavailable") return outcome;
   const { replies } = outcome;
-  const results = new Array<number>(replies.length / PER_OPERATION);
-  for (let i = 0; i < replies.length; i += PER_OPERATION) {
-    const count = readCount(replies[i]!);
+  if (isAllCounts(replies)) return { kind: "counted", results: replies };
+  const results: number[] = [];
+  for (const reply of replies) {
+    const count = readCount(reply);
     if (typeof count !== "number") return extendRefusal(count, replies);
-    results[i / PER_OPERATION] = count;
-    // Checked, too: a counter whose expiry was not set is kept forever.
-    const expired = readCount(replies[i + 1]!);
-    if (typeof expired !== "number") return extendRefusal(expired, replies);
+    results.push(count);
   }
   return { kind: "counted", results };
 }
 
-/** Adds to a refusal that other counters of the batch got their hits. */
+function isAllCounts(
+  replies: readonly RedisReply[],
+): replies is readonly number[] {
+  for (let i = 0; i < replies.length; i++) {
+    const reply = replies[i];
+    if (typeof reply !== "number" || reply > Number.MAX_SAFE_INTEGER) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/** Adds to a refusal that counters of the batch got their hits. */
 function extendRefusal(
   refused: KvstoreOutcome,
   replies: readonly RedisReply[],
 ): KvstoreOutcome {
-  const hasCounted = replies.some((reply, i) =>
-    i % PER_OPERATION === 0 && typeof reply === "number"
+  const hasCounted = replies.some((reply) =>
+    typeof reply === "number" ||
+    isRedisRefusal(reply) && reply.hasCounted === true
   );
   return hasCounted && refused.kind === "refused"
     ? { ...refused, mayHaveCounted: true }
@@ -134,9 +154,6 @@ function extendRefusal(
 }
 
 function readCount(reply: RedisReply): number | KvstoreOutcome {
-  if (typeof reply === "number" && reply <= Number.MAX_SAFE_INTEGER) {
-    return reply;
-  }
   const count = kvstoreCount(reply);
   switch (count.kind) {
     case "count":

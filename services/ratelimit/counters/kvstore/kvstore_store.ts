@@ -24,6 +24,7 @@ import { isAllHits, KvstoreHits } from "./kvstore_hits.ts";
 import { KvstoreScripts } from "./kvstore_scripts.ts";
 import type { RedisTarget } from "./redis/address.ts";
 import { RedisCluster } from "./redis/cluster.ts";
+import { Expiries } from "./redis/expiries.ts";
 import type { RedisLink } from "./redis/link.ts";
 import { RedisPool } from "./redis/pool.ts";
 import { isOfCluster } from "./redis/reply.ts";
@@ -133,8 +134,9 @@ export class KvstoreStore implements CounterStore {
   readonly #clock: Clock;
   readonly #timeoutMs: number;
   readonly #operationOptions: KvstoreOperationOptions;
-  readonly #hits: KvstoreHits;
+  readonly #hits: KvstoreHits<CounterAnswer>;
   readonly #scripts: KvstoreScripts;
+  readonly #expiries = new Expiries();
   readonly #link: RedisLink;
   readonly #outages: StoreOutages;
 
@@ -151,7 +153,10 @@ export class KvstoreStore implements CounterStore {
       expirationJitterMaxSeconds: options.expirationJitterMaxSeconds ?? 300,
       random,
     };
-    this.#hits = new KvstoreHits(this.#operationOptions);
+    this.#hits = new KvstoreHits(
+      this.#operationOptions,
+      (outcome) => this.#answer(outcome),
+    );
     this.#scripts = new KvstoreScripts({ nowMicros: options.nowMicros });
     const name = options.name ?? "kvstore";
     this.#outages = new StoreOutages({ ...options, clock: this.#clock, name });
@@ -166,12 +171,26 @@ export class KvstoreStore implements CounterStore {
       timeoutMs: this.#timeoutMs,
       clock: this.#clock,
       random,
+      expiries: this.#expiries,
     });
   }
 
   /** Applies a batch; see {@linkcode CounterStore.apply}. */
   apply(batch: CounterBatch): Promise<CounterAnswer> {
-    return this.#count(batch).then((outcome) => this.#answer(outcome));
+    const link = this.#link;
+    const deadlineMs = this.#clock.nowMs() + this.#timeoutMs;
+    if (this.#expiries.owes && link.isUp) this.#payOwed(deadlineMs);
+    const mustStop = batch.stopWhenOver === true && canStop(batch.operations);
+    if (!mustStop && isAllHits(batch)) {
+      return this.#hits.count(batch, { link, deadlineMs });
+    }
+    const operations = kvstoreOperations(batch, this.#operationOptions);
+    const call = { link, deadlineMs, scripts: this.#scripts };
+    const isOneServer = this.#options.address.kind !== "cluster";
+    const outcome = mustStop
+      ? countOrStop(operations, { ...call, isOneServer })
+      : count(operations, call);
+    return outcome.then((settled) => this.#answer(settled));
   }
 
   /** False only when health depends on the servers and none serves. */
@@ -191,18 +210,12 @@ export class KvstoreStore implements CounterStore {
     return Promise.resolve();
   }
 
-  #count(batch: CounterBatch): Promise<KvstoreOutcome> {
-    const link = this.#link;
-    const deadlineMs = this.#clock.nowMs() + this.#timeoutMs;
-    const mustStop = batch.stopWhenOver === true && canStop(batch.operations);
-    if (!mustStop && isAllHits(batch)) {
-      return this.#hits.count(batch, { link, deadlineMs });
-    }
-    const operations = kvstoreOperations(batch, this.#operationOptions);
-    const call = { link, deadlineMs, scripts: this.#scripts };
-    if (!mustStop) return count(operations, call);
-    const isOneServer = this.#options.address.kind !== "cluster";
-    return countOrStop(operations, { ...call, isOneServer });
+  /** Sets the expiries of counters whose replies were lost. */
+  #payOwed(deadlineMs: number): void {
+    const owed = this.#expiries.takeOwed();
+    void this.#link.send(owed, deadlineMs).then(({ kind }) => {
+      if (kind === "unavailable") this.#expiries.oweAgain(owed);
+    });
   }
 
   #answer(outcome: KvstoreOutcome): CounterAnswer {

@@ -13,8 +13,11 @@ import {
   CommandWriter,
   Gathering,
   type GatheringOptions,
+  type RedisArgument,
   type RedisCommand,
 } from "./command_writer.ts";
+import { Expiries } from "./expiries.ts";
+import { MergedHits, type ReplySink } from "./merged_hits.ts";
 import {
   isRedisRefusal,
   RedisProtocolError,
@@ -22,26 +25,15 @@ import {
   ReplyReader,
 } from "./reply.ts";
 
-/** Commands that write themselves, without a list of arguments in between. */
-export interface WritableCommands {
-  /** Number of commands. */
+/**
+ * Hits, each of which counts and has the count as its reply. Those that are
+ * written together are merged, see {@linkcode MergedHits}.
+ */
+export interface Hits {
+  /** Number of hits. */
   readonly count: number;
-  /** Writes the commands. */
-  writeTo(writer: CommandWriter): void;
-  /** Returns the commands as a list, which holds nothing of their source. */
-  listed(): readonly RedisCommand[];
-}
-
-/** Commands to execute, in either form. */
-export type RedisCommands = readonly RedisCommand[] | WritableCommands;
-
-/** Takes the replies to some commands. */
-export interface ReplySink {
-  /**
-   * Takes the reply to the command at `index`; replies come in the order of the
-   * commands.
-   */
-  reply(index: number, reply: RedisReply): void;
+  /** Adds the hits to those that are written together. */
+  addTo(merged: MergedHits, sink: ReplySink): void;
 }
 
 /** A connection that is dialled once, and not again after a failure. */
@@ -51,8 +43,11 @@ export interface RedisClient {
    * wait.
    */
   readonly isGathering: boolean;
-  /** Bytes of commands that the operating system has not taken yet. */
-  readonly unsentBytes: number;
+  /**
+   * Bytes of commands that the operating system has not taken yet, and of the
+   * names of counters whose replies have not arrived.
+   */
+  readonly heldBytes: number;
   /**
    * Dials and signs in.
    *
@@ -61,10 +56,14 @@ export interface RedisClient {
   connect(): Promise<void>;
   /**
    * Sends commands, in one write with all others that are gathered meanwhile.
-   * The commands are read before this returns. `sink` gets no further reply
+   * The commands are read before this returns. A list that has only pairs of
+   * `INCRBY` and `EXPIRE`, each with one object as both names, is sent as hits;
+   * the reply to an `EXPIRE` that was not needed is 1. `sink` gets no further reply
    * once the connection failed or was closed.
    */
-  send(commands: RedisCommands, sink: ReplySink): void;
+  send(commands: readonly RedisCommand[], sink: ReplySink): void;
+  /** Sends hits as {@linkcode RedisClient.send} sends commands. */
+  hit(hits: Hits, sink: ReplySink): void;
   /** Closes the connection at once, even while it is being dialled. */
   destroy(): void;
 }
@@ -92,20 +91,16 @@ export interface RedisClientOptions extends GatheringOptions {
    */
   readonly tls?: StoreTls | undefined;
   /**
+   * Knows which counters have an expiry.
+   *
+   * @default what this connection learns alone
+   */
+  readonly expiries?: Expiries | undefined;
+  /**
    * Called once when a connection that `connect` had made fails. Its replies
    * can't be told apart from then on, so it is closed.
    */
   readonly onError: (error: Error) => void;
-}
-
-/** Returns the number of commands. */
-export function commandCount(commands: RedisCommands): number {
-  return "writeTo" in commands ? commands.count : commands.length;
-}
-
-/** Returns the commands as a list. */
-export function commandList(commands: RedisCommands): readonly RedisCommand[] {
-  return "writeTo" in commands ? commands.listed() : commands;
 }
 
 /** Makes a client; `connect()` dials. */
@@ -160,8 +155,46 @@ function openingCommands(
   return commands;
 }
 
+/** True for a list that has only pairs of `INCRBY` and `EXPIRE`. */
+function isPairs(commands: readonly RedisCommand[]): boolean {
+  for (let i = 0; i < commands.length; i += 2) {
+    const [verb, name, hits] = commands[i]!;
+    const next = commands[i + 1];
+    if (verb !== "INCRBY" || !isSafe(hits)) return false;
+    if (next?.[0] !== "EXPIRE" || next[1] !== name) return false;
+    if (!(name instanceof Uint8Array) || !isSafe(next[2])) return false;
+  }
+  return true;
+}
+
+function isSafe(digits: RedisArgument | undefined): boolean {
+  return Number(digits) > 0 && Number.isSafeInteger(Number(digits));
+}
+
+/** Returns the hits of a list of pairs. */
+function pairHits(commands: readonly RedisCommand[]): Hits {
+  return {
+    count: commands.length / 2,
+    addTo(merged, sink) {
+      for (let index = 0; index < commands.length; index += 2) {
+        const [, name, hits] = commands[index]!;
+        const bytes = name as Buffer;
+        merged.add(sink, {
+          ...{ index, isPair: true, bytes, start: 0, end: bytes.length },
+          hits: Number(hits),
+          lifeSeconds: Number(commands[index + 1]![2]),
+        });
+      }
+    },
+  };
+}
+
+/** Most merged hits that are kept for use again. */
+const MAX_SPARE = 4;
+
 class SocketClient implements RedisClient {
   readonly #options: RedisClientOptions;
+  readonly #expiries: Expiries;
   readonly #writer = new CommandWriter();
   readonly #reader = new ReplyReader({
     onReply: (reply) => this.#onReply(reply),
@@ -176,9 +209,16 @@ class SocketClient implements RedisClient {
   #nextReply = 0;
   /** Bytes that the socket has not taken yet. */
   #writing: Uint8Array | undefined;
+  /** Hits that are not written yet. */
+  #open: MergedHits | undefined;
+  /** Hits that were written and have not all their replies. */
+  readonly #unanswered = new Set<MergedHits>();
+  readonly #spare: MergedHits[] = [];
+  #nameBytes = 0;
 
   constructor(options: RedisClientOptions) {
     this.#options = options;
+    this.#expiries = options.expiries ?? new Expiries();
     this.#gathering = new Gathering(options, () => this.#flush());
   }
 
@@ -186,8 +226,9 @@ class SocketClient implements RedisClient {
     return this.#gathering.isOpen;
   }
 
-  get unsentBytes(): number {
-    return this.#writer.length + (this.#writing?.length ?? 0);
+  get heldBytes(): number {
+    return this.#writer.length + (this.#writing?.length ?? 0) +
+      (this.#open?.bytes ?? 0) + this.#nameBytes;
   }
 
   connect(): Promise<void> {
@@ -212,15 +253,25 @@ class SocketClient implements RedisClient {
     return this.#dial.promise;
   }
 
-  send(commands: RedisCommands, sink: ReplySink): void {
-    if (this.#state === "closed") return;
-    const writer = this.#writer;
-    const count = commandCount(commands);
-    if (count === 0) return;
-    if ("writeTo" in commands) commands.writeTo(writer);
-    else for (const command of commands) writer.add(command);
+  send(commands: readonly RedisCommand[], sink: ReplySink): void {
+    const count = commands.length;
+    if (this.#state === "closed" || count === 0) return;
+    if (isPairs(commands)) return this.hit(pairHits(commands), sink);
+    // A command between hits must see those before it, and those alone.
+    this.#writeHits();
+    for (const command of commands) this.#writer.add(command);
     this.#expected.push({ sink, count });
     this.#gathering.add(count);
+  }
+
+  hit(hits: Hits, sink: ReplySink): void {
+    if (this.#state === "closed" || hits.count === 0) return;
+    const merged = this.#open ??= this.#spare.pop() ?? this.#merging();
+    const before = merged.size;
+    hits.addTo(merged, sink);
+    // Hits on known counters leave with those that are gathered already.
+    const counters = merged.size - before;
+    if (counters > 0) this.#gathering.add(2 * counters);
   }
 
   destroy(): void {
@@ -244,6 +295,34 @@ class SocketClient implements RedisClient {
     this.#dial.resolve();
   }
 
+  #merging(): MergedHits {
+    return new MergedHits({
+      expiries: this.#expiries,
+      expire: (name, { seconds, sink }) =>
+        this.send([["EXPIRE", name, String(seconds)]], sink),
+      onAnswered: (merged) => this.#onAnswered(merged),
+    });
+  }
+
+  #writeHits(): void {
+    const merged = this.#open;
+    if (merged === undefined) return;
+    this.#open = undefined;
+    this.#expiries.age(this.#options.clock.nowMs());
+    const count = merged.writeTo(this.#writer);
+    this.#expected.push({ sink: merged, count });
+    this.#unanswered.add(merged);
+    this.#nameBytes += merged.bytes;
+  }
+
+  #onAnswered(merged: MergedHits): void {
+    // When the connection failed meanwhile, nothing is left of it.
+    if (!this.#unanswered.delete(merged)) return;
+    this.#nameBytes -= merged.bytes;
+    merged.clear();
+    if (this.#spare.length < MAX_SPARE) this.#spare.push(merged);
+  }
+
   /**
    * Begins a write, unless one is in progress: the bytes gathered meanwhile are
    * written when it ends.
@@ -251,6 +330,7 @@ class SocketClient implements RedisClient {
   #flush(): void {
     const socket = this.#socket;
     if (this.#state === "closed" || socket === undefined) return;
+    if (this.#writing === undefined) this.#writeHits();
     if (this.#writer.length === 0 || this.#writing !== undefined) return;
     const bytes = this.#writer.take();
     this.#writing = bytes;
@@ -298,6 +378,9 @@ class SocketClient implements RedisClient {
     const wasUp = this.#state === "up";
     this.#state = "closed";
     this.#expected = [];
+    for (const merged of this.#unanswered) merged.lose();
+    this.#unanswered.clear();
+    this.#open = undefined;
     this.#gathering.stop();
     this.#socket?.destroy();
     this.#socket = undefined;

@@ -4,6 +4,7 @@ import {
   assertRejects,
   assertStringIncludes,
 } from "@std/assert";
+import { Buffer } from "node:buffer";
 import { systemClock } from "../../../../shared/clock.ts";
 import {
   type Script,
@@ -17,6 +18,7 @@ import {
   type RedisClientOptions,
   replies,
 } from "./client.ts";
+import type { RedisCommand } from "./command_writer.ts";
 import type { RedisReply } from "./reply.ts";
 
 const HOST = "127.0.0.1";
@@ -120,7 +122,7 @@ Deno.test("RedisClient.send() writes all commands of a turn at once and hands ou
     ["first", 1, 2],
     ["second", 0, { refusal: "NO" }],
   ]);
-  assertEquals(client.unsentBytes, 0);
+  assertEquals(client.heldBytes, 0);
 });
 
 Deno.test("RedisClient.connect() signs in and takes the database before it is done", async () => {
@@ -176,7 +178,7 @@ for (const [what, script, reason] of FAULTS) {
     assertStringIncludes(errors[0]!, reason);
     assertEquals(errors.length, 1);
     assert(received.length <= 1, String(received));
-    assertEquals(client.unsentBytes <= 32, true);
+    assertEquals(client.heldBytes <= 32, true);
   });
 }
 
@@ -193,18 +195,18 @@ Deno.test("RedisClient keeps what a server does not take, until it does", async 
   listener.close();
   const value = "x".repeat(8 * 1_024 * 1_024);
   const done = replies(client, [["SET", "a", value], ["SET", "b", value]]);
-  const first = client.unsentBytes;
+  const first = client.heldBytes;
   assert(first > 2 * value.length);
   const later = replies(client, [["PING"]]);
-  assert(client.unsentBytes > first);
+  assert(client.heldBytes > first);
   let taken = 0;
   const buffer = new Uint8Array(1 << 20);
-  const wanted = client.unsentBytes;
+  const wanted = client.heldBytes;
   while (taken < wanted) taken += await peer.read(buffer) ?? wanted;
   await peer.write(new TextEncoder().encode("+OK\r\n+OK\r\n+PONG\r\n"));
   assertEquals(await done, ["OK", "OK"]);
   assertEquals(await later, ["PONG"]);
-  assertEquals(client.unsentBytes, 0);
+  assertEquals(client.heldBytes, 0);
   client.destroy();
 });
 
@@ -218,3 +220,51 @@ function greetOnce(): number {
   });
   return listener.addr.port;
 }
+
+/** An `INCRBY` and an `EXPIRE` of one counter. */
+function pair(key: string, hits: number): readonly RedisCommand[] {
+  const name = Buffer.from(key);
+  return [["INCRBY", name, String(hits)], ["EXPIRE", name, "60"]];
+}
+
+Deno.test("RedisClient.send() merges pairs that are written together, but not across other commands", async () => {
+  const sent: string[] = [];
+  await using subject = await makeSubject((peer, text) => {
+    const words = text.split(/\r\n(?:[*$]\d+\r\n)*/).slice(1, -1).join(" ");
+    sent.push(words);
+    peer.send(":1\r\n".repeat(words.match(/[A-Z]+/g)?.length ?? 0));
+  });
+  const { client } = subject;
+  await client.connect();
+  const all = (...lists: ReadonlyArray<readonly RedisCommand[]>) =>
+    Promise.all(lists.map((commands) => replies(client, commands)));
+  assertEquals(
+    await all(pair("a", 2), [["GET", "a"]], pair("b", 3), pair("a", 4)),
+    [[1, 1], [1], [1, 1], [1, 1]],
+  );
+  assertEquals(await all(pair("a", 2), pair("b", 3), pair("a", 4)), [
+    [-3, 1],
+    [1, 1],
+    [1, 1],
+  ]);
+  const asking: readonly RedisCommand[] = [["ASKING"], ...pair("a", 5)];
+  assertEquals(await all(asking, pair("a", 6)), [[1, 1, 1], [1, 1]]);
+  assertEquals(sent, [
+    "INCRBY a 2 EXPIRE a 60 GET a INCRBY b 3 EXPIRE b 60 INCRBY a 4 EXPIRE a 60",
+    "INCRBY a 6 INCRBY b 3",
+    "ASKING INCRBY a 5 EXPIRE a 60 INCRBY a 6",
+  ]);
+});
+
+Deno.test("RedisClient.heldBytes has the names of counters until their replies", async () => {
+  const peers: Array<Parameters<Script>[0]> = [];
+  await using subject = await makeSubject((peer) => void peers.push(peer));
+  const { client } = subject;
+  await client.connect();
+  const answer = replies(client, pair("k".repeat(100), 1));
+  await waitUntil(() => peers.length > 0, { what: "the commands" });
+  assert(client.heldBytes >= 100, `${client.heldBytes} bytes`);
+  peers[0]!.send(":1\r\n:1\r\n");
+  assertEquals(await answer, [1, 1]);
+  assertEquals(client.heldBytes, 0);
+});

@@ -8,10 +8,14 @@
 import { pause } from "../../../../shared/periodic.ts";
 import { formatRedisAddress, type RedisClusterNodes } from "./address.ts";
 import { StoreOutages } from "../../store_outages.ts";
-import { commandList, type RedisCommands } from "./client.ts";
 import { ClusterNodes, ClusterTopology } from "./cluster_topology.ts";
 import type { RedisArgument, RedisCommand } from "./command_writer.ts";
-import { type RedisLink, WaitingSends } from "./link.ts";
+import {
+  type ListedHits,
+  type RedisLink,
+  sendListed,
+  WaitingSends,
+} from "./link.ts";
 import { probeCommands, RedisPool, type RedisPoolOptions } from "./pool.ts";
 import type { RedisOutcome, RedisReply } from "./reply.ts";
 import {
@@ -150,17 +154,25 @@ export class RedisCluster implements RedisLink {
    * @param deadlineMs When the caller gives up, by the clock.
    */
   send(
-    commands: RedisCommands,
+    commands: readonly RedisCommand[],
     deadlineMs: number,
   ): Promise<RedisOutcome> {
     if (this.#topology.map !== undefined) {
       const limits = { deadlineMs, isProbe: false };
-      return this.#carryOut(commandList(commands), limits);
+      return this.#carryOut(commands, limits);
     }
     if (this.#topology.isFirstRound) {
       return this.#waiting.add(commands, deadlineMs);
     }
     return Promise.resolve({ kind: "unavailable", reason: this.#lastReason });
+  }
+
+  /**
+   * Counts hits, each on the node that serves its key; there they are merged
+   * with those of other calls.
+   */
+  hit<Answer>(hits: ListedHits<Answer>, deadlineMs: number): Promise<Answer> {
+    return sendListed(hits, (commands) => this.send(commands, deadlineMs));
   }
 
   #onRefresh(reason: string | undefined): void {

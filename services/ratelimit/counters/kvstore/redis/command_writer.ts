@@ -37,16 +37,6 @@ export type RedisArgument = string | Buffer;
 /** One command. */
 export type RedisCommand = readonly RedisArgument[];
 
-/** A range of bytes, followed by a number. */
-interface NumberedPart {
-  /** Index of the first byte. */
-  readonly start: number;
-  /** One past the index of the last byte. */
-  readonly end: number;
-  /** The number: whole, 0 or more. */
-  readonly number: number;
-}
-
 /** Writes commands one after the other into a buffer. */
 export class CommandWriter {
   #bytes = Buffer.allocUnsafeSlow(FIRST_BYTES);
@@ -64,14 +54,12 @@ export class CommandWriter {
     this.#copy(bytes, 0, bytes.length);
   }
 
-  /** Writes an argument: a part of `bytes` and the digits of a whole number. */
-  numbered(bytes: Uint8Array, part: NumberedPart): void {
-    const { start, end, number } = part;
-    const length = end - start + digitCount(number);
+  /** Writes an argument: `bytes` from `start` up to `end`. */
+  bytes(bytes: Uint8Array, start: number, end: number): void {
+    const length = end - start;
     this.#reserve(length + MAX_HEAD_BYTES + 2);
     this.#head(DOLLAR, length);
     this.#copy(bytes, start, end);
-    this.#digits(number);
     this.#endLine();
   }
 
@@ -155,17 +143,7 @@ export class CommandWriter {
   }
 
   #digits(value: number): void {
-    const bytes = this.#bytes;
-    const end = this.#end + digitCount(value);
-    let rest = value;
-    for (let at = end - 1; at >= this.#end; at--) {
-      // Beyond 32 bits a remainder is slow, and cutting it to 32 bits would be
-      // wrong.
-      const tens = rest < TWO_POW_31 ? rest / 10 | 0 : Math.floor(rest / 10);
-      bytes[at] = rest - tens * 10 + ZERO;
-      rest = tens;
-    }
-    this.#end = end;
+    this.#end = writeDigits(this.#bytes, this.#end, value);
   }
 
   #copy(bytes: Uint8Array, start: number, end: number): void {
@@ -194,6 +172,27 @@ export class CommandWriter {
     grown.set(this.#bytes.subarray(0, this.#end));
     this.#bytes = grown;
   }
+}
+
+/**
+ * Writes the decimal digits of a whole number from 0 to 2^53 - 1, for which
+ * there must be room; returns where they end.
+ */
+export function writeDigits(
+  bytes: Uint8Array,
+  start: number,
+  value: number,
+): number {
+  const end = start + digitCount(value);
+  let rest = value;
+  for (let at = end - 1; at >= start; at--) {
+    // Beyond 32 bits a remainder is slow, and cutting it to 32 bits would be
+    // wrong.
+    const tens = rest < TWO_POW_31 ? rest / 10 | 0 : Math.floor(rest / 10);
+    bytes[at] = rest - tens * 10 + ZERO;
+    rest = tens;
+  }
+  return end;
 }
 
 /** Returns the number of digits of a whole number from 0 to 2^53 - 1. */

@@ -25,16 +25,16 @@ Deno.test("CommandWriter.add() writes arguments with their lengths in bytes", ()
   );
 });
 
-Deno.test("CommandWriter writes numbers of any length and the parts before them", () => {
+Deno.test("CommandWriter writes numbers of any length and parts of bytes", () => {
   const most = Number.MAX_SAFE_INTEGER;
   for (const number of [0, 9, 10, 2_147_483_647, 2_147_483_648, 1e15, most]) {
     const text = String(number);
     assertEquals(
       writeText((writer) => {
         writer.number(number);
-        writer.numbered(Buffer.from("xkeyx"), { start: 1, end: 4, number });
+        writer.bytes(Buffer.from("xkeyx"), 1, 4);
       }),
-      `$${text.length}\r\n${text}\r\n$${text.length + 3}\r\nkey${text}\r\n`,
+      `$${text.length}\r\n${text}\r\n$3\r\nkey\r\n`,
     );
   }
 });
@@ -44,13 +44,13 @@ Deno.test("CommandWriter grows with what is written, wherever its end is", () =>
   for (let filler = 16_100; filler < 16_400; filler++) {
     const text = writeText((writer) => {
       writer.raw(new Uint8Array(filler).fill(0x2e));
-      writer.numbered(key, { start: 0, end: 200, number: 42 });
+      writer.bytes(key, 0, 200);
       writer.add([key, "short", "ü", "y".repeat(100)]);
       writer.number(7);
     });
     assertEquals(
       text.slice(filler),
-      `$202\r\n${key}42\r\n*4\r\n$200\r\n${key}\r\n$5\r\nshort\r\n$2\r\nü\r\n` +
+      `$200\r\n${key}\r\n*4\r\n$200\r\n${key}\r\n$5\r\nshort\r\n$2\r\nü\r\n` +
         `$100\r\n${"y".repeat(100)}\r\n$1\r\n7\r\n`,
     );
   }

@@ -14,14 +14,14 @@ import {
 import type { ConnectionTally } from "../../store_telemetry.ts";
 import { formatRedisAddress } from "./address.ts";
 import {
-  commandCount,
+  type Hits,
   openRedisClient,
   type RedisClient,
   type RedisClientOptions,
-  type RedisCommands,
   replies,
-  type ReplySink,
 } from "./client.ts";
+import type { RedisCommand } from "./command_writer.ts";
+import type { ReplySink } from "./merged_hits.ts";
 import {
   isReadOnlyRefusal,
   isRedisRefusal,
@@ -82,10 +82,48 @@ export interface RedisConnectionOptions
     | undefined;
 }
 
+/** Hits, and what their caller is told. */
+export interface AnsweredHits<Answer> extends Hits {
+  /** Returns the answer; called once, and must not throw. */
+  readonly answer: (outcome: RedisOutcome) => Answer;
+}
+
+/** What a call tells its connection. */
+interface CallOwner {
+  /** Returns a reply as its caller may see it. */
+  received(reply: RedisReply): RedisReply;
+  /** Forgets a call that is over; false when it was over before. */
+  remove(call: Call): boolean;
+}
+
 /** A call: commands that were sent, until their last reply. */
-interface Call extends ReplySink {
+class Call implements ReplySink {
   readonly deadlineMs: number;
-  readonly resolve: (outcome: RedisOutcome) => void;
+  readonly settle: (outcome: RedisOutcome) => void;
+  readonly #owner: CallOwner;
+  readonly #replies: RedisReply[];
+  #left: number;
+
+  constructor(owner: CallOwner, { count, deadlineMs, settle }: {
+    readonly count: number;
+    readonly deadlineMs: number;
+    readonly settle: (outcome: RedisOutcome) => void;
+  }) {
+    this.deadlineMs = deadlineMs;
+    this.settle = settle;
+    this.#owner = owner;
+    this.#replies = new Array<RedisReply>(count);
+    this.#left = count;
+  }
+
+  reply(index: number, reply: RedisReply): void {
+    this.#replies[index] = typeof reply === "number"
+      ? reply
+      : this.#owner.received(reply);
+    if (--this.#left === 0 && this.#owner.remove(this)) {
+      this.settle({ kind: "replied", replies: this.#replies });
+    }
+  }
 }
 
 /**
@@ -100,10 +138,10 @@ const STABLE_MS = 1_000;
  */
 const GREETING_WRITES = 3;
 /**
- * Bytes waiting to be sent above which further commands are refused, as the
- * server takes nothing.
+ * Bytes waiting to be sent, or held until a reply, above which further commands
+ * are refused, as the server takes or answers nothing.
  */
-const MAX_UNSENT_BYTES = 64 * 1_024 * 1_024;
+const MAX_HELD_BYTES = 64 * 1_024 * 1_024;
 
 /**
  * A connection that is dialled again whenever it is lost, at once the first
@@ -119,6 +157,10 @@ export class RedisConnection {
   readonly #maxPending: number;
   readonly #secrets: readonly string[];
   readonly #pending = new Set<Call>();
+  readonly #owner: CallOwner = {
+    received: (reply) => this.#received(reply),
+    remove: (call) => this.#pending.delete(call),
+  };
   #state: "stopped" | "dialling" | "up" | "waiting" = "stopped";
   #client: RedisClient | undefined;
   #mustBeMaster: boolean;
@@ -156,6 +198,11 @@ export class RedisConnection {
    */
   get isGathering(): boolean {
     return this.#client?.isGathering ?? false;
+  }
+
+  /** Number of calls that wait for replies. */
+  get pendingCount(): number {
+    return this.#pending.size;
   }
 
   /**
@@ -197,9 +244,36 @@ export class RedisConnection {
    * @param deadlineMs When the caller gives up, by the clock.
    */
   send(
-    commands: RedisCommands,
+    commands: readonly RedisCommand[],
     deadlineMs: number,
   ): Promise<RedisOutcome> {
+    const refusal = this.#refusal();
+    if (refusal !== undefined) return Promise.resolve(refusal);
+    const count = commands.length;
+    if (count === 0) return Promise.resolve({ kind: "replied", replies: [] });
+    return new Promise((settle) => {
+      const call = this.#call({ count, deadlineMs, settle });
+      this.#client?.send(commands, call);
+    });
+  }
+
+  /** Sends hits as {@linkcode RedisConnection.send} sends commands. */
+  hit<Answer>(hits: AnsweredHits<Answer>, deadlineMs: number): Promise<Answer> {
+    const { count } = hits;
+    const refusal: RedisOutcome | undefined = count > 0
+      ? this.#refusal()
+      : { kind: "replied", replies: [] };
+    if (refusal !== undefined) return Promise.resolve(hits.answer(refusal));
+    const { answer } = hits;
+    return new Promise((resolve) => {
+      const settle = (outcome: RedisOutcome): void => resolve(answer(outcome));
+      const call = this.#call({ count, deadlineMs, settle });
+      this.#client?.hit(hits, call);
+    });
+  }
+
+  /** Why nothing can be sent; undefined when it can. */
+  #refusal(): RedisOutcome | undefined {
     const client = this.#client;
     if (client === undefined || this.#state !== "up") {
       return unavailable("not connected");
@@ -207,35 +281,16 @@ export class RedisConnection {
     if (this.#pending.size >= this.#maxPending) {
       return unavailable(`${this.#maxPending} calls wait for a reply already`);
     }
-    if (client.unsentBytes > MAX_UNSENT_BYTES) {
-      return unavailable(
-        `${MAX_UNSENT_BYTES} bytes wait to be taken by the server already`,
-      );
-    }
-    const count = commandCount(commands);
-    if (count === 0) {
-      return Promise.resolve({ kind: "replied", replies: [] });
-    }
-    return new Promise((resolve) => {
-      const received = new Array<RedisReply>(count);
-      let left = count;
-      const call: Call = {
-        deadlineMs,
-        resolve,
-        reply: (index, reply) => {
-          received[index] = typeof reply === "number"
-            ? reply
-            : this.#received(reply);
-          left--;
-          if (left === 0 && this.#pending.delete(call)) {
-            resolve({ kind: "replied", replies: received });
-          }
-        },
-      };
-      this.#pending.add(call);
-      this.#watch.at(deadlineMs - this.#marginMs);
-      client.send(commands, call);
-    });
+    return client.heldBytes > MAX_HELD_BYTES
+      ? unavailable(`${MAX_HELD_BYTES} bytes wait for the server already`)
+      : undefined;
+  }
+
+  #call(options: ConstructorParameters<typeof Call>[1]): Call {
+    const call = new Call(this.#owner, options);
+    this.#pending.add(call);
+    this.#watch.at(options.deadlineMs - this.#marginMs);
+    return call;
   }
 
   /** Returns a reply without secrets, and acts on what a refusal tells. */
@@ -243,7 +298,10 @@ export class RedisConnection {
     const received = withoutSecrets(reply, this.#secrets);
     if (!isRedisRefusal(received)) return received;
     const { refusal } = received;
-    if (isReadOnlyRefusal(refusal)) {
+    // A server that refuses may have become another one.
+    this.#options.expiries?.forget();
+    // One refusal may be dealt out to several calls.
+    if (isReadOnlyRefusal(refusal) && this.#state === "up") {
       this.#mustBeMaster = true;
       this.#lose(new Error(refusal));
     }
@@ -318,12 +376,13 @@ export class RedisConnection {
     const calls = [...this.#pending];
     this.#pending.clear();
     client?.destroy();
+    this.#options.expiries?.forget();
     if (this.#isCounted) {
       this.#isCounted = false;
       this.#options.tally?.closed();
     }
     for (const call of calls) {
-      call.resolve({ kind: "unavailable", reason, mayHaveCounted: true });
+      call.settle({ kind: "unavailable", reason, mayHaveCounted: true });
     }
   }
 
@@ -356,8 +415,8 @@ function timeout(timeoutMs: number): Error {
   return new Error(`no answer within ${timeoutMs} ms`);
 }
 
-function unavailable(reason: string): Promise<RedisOutcome> {
-  return Promise.resolve({ kind: "unavailable", reason });
+function unavailable(reason: string): RedisOutcome {
+  return { kind: "unavailable", reason };
 }
 
 /**

@@ -187,7 +187,7 @@ Deno.test("RedisConnection.send() says whether commands may have been carried ou
 
 Deno.test("RedisConnection.send() gives a server that takes nothing nothing more", async () => {
   const { connection, clients } = await upSubject();
-  Object.assign(clients[0]!, { unsentBytes: 65 * 1_024 * 1_024 });
+  Object.assign(clients[0]!, { heldBytes: 65 * 1_024 * 1_024 });
   const outcome = await connection.send([["A"]], Infinity);
   assert(outcome.kind === "unavailable");
   assertStringIncludes(outcome.reason, "bytes wait");

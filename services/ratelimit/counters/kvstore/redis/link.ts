@@ -10,9 +10,9 @@ import {
   WaitingCalls,
   type WaitingCallsOptions,
 } from "../../server_outage.ts";
-import { commandList, type RedisCommands } from "./client.ts";
 import type { RedisCommand } from "./command_writer.ts";
-import type { RedisOutcome } from "./reply.ts";
+import type { AnsweredHits } from "./connection.ts";
+import { isRedisRefusal, type RedisOutcome } from "./reply.ts";
 
 /** A way to send commands to Redis servers, which recovers by itself. */
 export interface RedisLink {
@@ -30,14 +30,46 @@ export interface RedisLink {
    * @returns A promise that never rejects.
    */
   send(
-    commands: RedisCommands,
+    commands: readonly RedisCommand[],
     deadlineMs: number,
   ): Promise<RedisOutcome>;
+  /**
+   * Counts hits, which are read before this returns, as
+   * {@linkcode RedisLink.send} executes commands.
+   */
+  hit<Answer>(hits: ListedHits<Answer>, deadlineMs: number): Promise<Answer>;
+}
+
+/** Hits that can also be sent as commands, later or to several servers. */
+export interface ListedHits<Answer> extends AnsweredHits<Answer> {
+  /**
+   * Returns an `INCRBY` and an `EXPIRE` for each hit, which hold nothing of
+   * their source.
+   */
+  listed(): readonly RedisCommand[];
+}
+
+/** Sends hits as the commands that they are. */
+export async function sendListed<Answer>(
+  hits: ListedHits<Answer>,
+  send: (commands: readonly RedisCommand[]) => Promise<RedisOutcome>,
+): Promise<Answer> {
+  const { answer } = hits;
+  const outcome = await send(hits.listed());
+  if (outcome.kind !== "replied") return answer(outcome);
+  const replies = outcome.replies.flatMap((count, i, all) => {
+    if (i % 2 === 1) return [];
+    const expiry = all[i + 1] ?? null;
+    return typeof count === "number" && isRedisRefusal(expiry)
+      ? [{ ...expiry, hasCounted: true }]
+      : [count];
+  });
+  return answer({ kind: "replied", replies });
 }
 
 /** Sends commands, giving up at `deadlineMs` by the clock. */
 type RedisSend = (
-  commands: RedisCommands,
+  commands: readonly RedisCommand[],
   deadlineMs: number,
 ) => Promise<RedisOutcome>;
 
@@ -57,12 +89,12 @@ export class WaitingSends {
 
   /** Queues a call; it is unavailable when it may not wait, or no longer. */
   add(
-    commands: RedisCommands,
+    commands: readonly RedisCommand[],
     deadlineMs: number,
   ): Promise<RedisOutcome> {
     return new Promise((resolve) => {
       this.#calls.add({
-        commands: commandList(commands),
+        commands,
         deadlineMs,
         resolve,
         fail: (reason) => resolve({ kind: "unavailable", reason }),

@@ -4,15 +4,20 @@
  * @module
  */
 
+import { setImmediate } from "node:timers";
 import type { Logger } from "../../../../shared/logger.ts";
 import { Breaker, type ProbeOutcome } from "../../breaker.ts";
 import { computeSilence } from "../../server_outage.ts";
 import { StoreOutages } from "../../store_outages.ts";
 import { formatRedisAddress, type RedisAddress } from "./address.ts";
-import type { RedisCommands } from "./client.ts";
 import type { RedisArgument, RedisCommand } from "./command_writer.ts";
 import { RedisConnection, type RedisConnectionOptions } from "./connection.ts";
-import { type RedisLink, WaitingSends } from "./link.ts";
+import {
+  type ListedHits,
+  type RedisLink,
+  sendListed,
+  WaitingSends,
+} from "./link.ts";
 import { isRedisRefusal, mayRefuseAll, type RedisOutcome } from "./reply.ts";
 
 /** How a {@linkcode RedisPool} is made. */
@@ -105,6 +110,7 @@ export class RedisPool implements RedisLink {
       () =>
         new RedisConnection({
           ...options,
+          afterTurn: (callback) => this.#afterTurn(callback),
           onChange: (reason) => this.#onChange(reason),
           onDoubt: (refusal) => this.#breaker.doubt(refusal),
         }),
@@ -160,7 +166,7 @@ export class RedisPool implements RedisLink {
    * limit from now.
    */
   send(
-    commands: RedisCommands,
+    commands: readonly RedisCommand[],
     deadlineMs: number = this.#options.clock.nowMs() + this.#options.timeoutMs,
   ): Promise<RedisOutcome> {
     if (this.#breaker.isOpen) return unavailable(this.#breaker.reason);
@@ -168,6 +174,13 @@ export class RedisPool implements RedisLink {
     if (connection !== undefined) return connection.send(commands, deadlineMs);
     if (this.isFreshDial) return this.#waiting.add(commands, deadlineMs);
     return unavailable(this.#lastReason);
+  }
+
+  /** Sends hits as {@linkcode RedisPool.send} sends commands. */
+  hit<Answer>(hits: ListedHits<Answer>, deadlineMs: number): Promise<Answer> {
+    const connection = this.#breaker.isOpen ? undefined : this.#pick();
+    return connection?.hit(hits, deadlineMs) ??
+      sendListed(hits, (commands) => this.send(commands, deadlineMs));
   }
 
   get #isConnected(): boolean {
@@ -185,6 +198,19 @@ export class RedisPool implements RedisLink {
       if (connection.isUp) return this.#picked = connection;
     }
     return undefined;
+  }
+
+  /**
+   * While nothing waits for a reply, a call gains nothing by waiting for a turn
+   * of the event loop: it goes out with those that were read with it.
+   */
+  #afterTurn(callback: () => void): void {
+    let pending = 0;
+    for (const connection of this.#connections) {
+      pending += connection.pendingCount;
+    }
+    if (pending <= 1) queueMicrotask(callback);
+    else setImmediate(callback);
   }
 
   #onChange(reason: string | undefined): void {

@@ -41,6 +41,13 @@ function plainText(error: unknown): string {
 interface RedisRefusal {
   /** The server's error text, for instance "READONLY You can't write …". */
   readonly refusal: string;
+  /**
+   * True for a hit that was counted all the same: its counter's expiry was
+   * refused.
+   *
+   * @default {false}
+   */
+  readonly hasCounted?: boolean;
 }
 
 /** The reply to one command. */
@@ -87,7 +94,7 @@ export function withoutSecrets(
 ): RedisReply {
   if (isRedisRefusal(reply)) {
     if (REDIRECTION.test(reply.refusal)) return reply;
-    return { refusal: redisErrorText(reply.refusal, secrets) };
+    return { ...reply, refusal: redisErrorText(reply.refusal, secrets) };
   }
   return Array.isArray(reply)
     ? reply.map((part) => withoutSecrets(part, secrets))

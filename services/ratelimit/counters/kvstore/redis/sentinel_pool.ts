@@ -14,8 +14,13 @@ import {
   type RedisSentinelGroup,
 } from "./address.ts";
 import { findMaster, type MasterOutcome } from "./ask.ts";
-import type { RedisCommands } from "./client.ts";
-import { type RedisLink, WaitingSends } from "./link.ts";
+import type { RedisCommand } from "./command_writer.ts";
+import {
+  type ListedHits,
+  type RedisLink,
+  sendListed,
+  WaitingSends,
+} from "./link.ts";
 import { RedisPool, type RedisPoolOptions } from "./pool.ts";
 import type { RedisOutcome } from "./reply.ts";
 
@@ -111,7 +116,7 @@ export class RedisSentinelPool implements RedisLink {
 
   /** Sends commands to the master in one write. */
   send(
-    commands: RedisCommands,
+    commands: readonly RedisCommand[],
     deadlineMs: number,
   ): Promise<RedisOutcome> {
     const pool = this.#pool;
@@ -120,6 +125,14 @@ export class RedisSentinelPool implements RedisLink {
       return this.#waiting.add(commands, deadlineMs);
     }
     return Promise.resolve({ kind: "unavailable", reason: this.#lastReason });
+  }
+
+  /** Sends hits to the master. */
+  hit<Answer>(hits: ListedHits<Answer>, deadlineMs: number): Promise<Answer> {
+    const pool = this.#pool;
+    return pool?.isUp
+      ? pool.hit(hits, deadlineMs)
+      : sendListed(hits, (commands) => this.send(commands, deadlineMs));
   }
 
   #mayComeUp(): boolean {

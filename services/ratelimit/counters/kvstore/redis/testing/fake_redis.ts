@@ -5,14 +5,9 @@
  */
 
 import { formatRedisAddress } from "../address.ts";
-import {
-  commandList,
-  type RedisClient,
-  type RedisClientOptions,
-  type RedisCommands,
-  type ReplySink,
-} from "../client.ts";
-import type { RedisArgument } from "../command_writer.ts";
+import type { RedisClient, RedisClientOptions } from "../client.ts";
+import type { ReplySink } from "../merged_hits.ts";
+import type { RedisArgument, RedisCommand } from "../command_writer.ts";
 import type { RedisReply } from "../reply.ts";
 
 /** One dialled client; the test plays its server. */
@@ -31,8 +26,8 @@ export class FakeRedisClient implements RedisClient {
   destroyed = 0;
   /** A test sets this to true to let commands gather. */
   isGathering = false;
-  /** Always 0: no bytes wait to be sent. */
-  readonly unsentBytes = 0;
+  /** Always 0: no bytes are held. */
+  readonly heldBytes = 0;
 
   /** Makes a client that is not dialled. */
   constructor(options: RedisClientOptions) {
@@ -45,14 +40,19 @@ export class FakeRedisClient implements RedisClient {
   }
 
   /** Keeps commands for the test to answer, in any order. */
-  send(commands: RedisCommands, sink: ReplySink): void {
-    for (const [index, command] of commandList(commands).entries()) {
+  send(commands: readonly RedisCommand[], sink: ReplySink): void {
+    for (const [index, command] of commands.entries()) {
       this.sent.push({
         command,
         resolve: (reply) => sink.reply(index, reply as RedisReply),
         reject: ({ message }) => sink.reply(index, { refusal: message }),
       });
     }
+  }
+
+  /** Tests of connections send commands. */
+  hit(): void {
+    throw new Error("Cannot count hits: a fake has no counters");
   }
 
   /** Counts the call, fails the dial and forgets the commands that wait. */
@@ -136,7 +136,7 @@ class FakeClient implements RedisClient {
   readonly #onClose: () => void;
   readonly #place: string;
   readonly isGathering = false;
-  readonly unsentBytes = 0;
+  readonly heldBytes = 0;
 
   constructor(
     options: RedisClientOptions,
@@ -155,8 +155,8 @@ class FakeClient implements RedisClient {
       : Promise.resolve();
   }
 
-  send(commands: RedisCommands, sink: ReplySink): void {
-    for (const [index, command] of commandList(commands).entries()) {
+  send(commands: readonly RedisCommand[], sink: ReplySink): void {
+    for (const [index, command] of commands.entries()) {
       const reply = this.#reply(command.map(String));
       if (reply === undefined) continue;
       // The reply comes later, as from a server: the caller has gone on by
@@ -165,6 +165,10 @@ class FakeClient implements RedisClient {
         if (!this.#isClosed) sink.reply(index, fakeReply(reply));
       });
     }
+  }
+
+  hit(): void {
+    throw new Error("Cannot count hits: a fake has no counters");
   }
 
   #isClosed = false;
