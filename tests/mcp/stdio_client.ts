@@ -89,9 +89,24 @@ export class StdioMcp implements AsyncDisposable {
   /** Sends a request and waits for its answer. */
   async ask(method: string, params: object = {}): Promise<AnyMessage> {
     const id = ++this.#ids;
-    const message = { jsonrpc: "2.0", id, method, params };
+    await this.send({ jsonrpc: "2.0", id, method, params });
+    return await this.#answerTo(id, method);
+  }
+
+  /** Hands a client's message on; returns the answer, which requests have. */
+  async pass(message: AnyMessage): Promise<AnyMessage | undefined> {
+    await this.send(message);
+    const { id, method } = message;
+    return id === undefined ? undefined : await this.#answerTo(id, method);
+  }
+
+  /** Sends a message. */
+  async send(message: AnyMessage): Promise<void> {
     const line = `${JSON.stringify(message)}\n`;
     await this.#input.write(new TextEncoder().encode(line));
+  }
+
+  async #answerTo(id: unknown, method: string): Promise<AnyMessage> {
     let answer: AnyMessage;
     await waitUntil(() => {
       answer = this.#stdout.lines.map((one) => JSON.parse(one))

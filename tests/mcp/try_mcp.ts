@@ -8,10 +8,12 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { RelayerHome } from "../relayer/relayer_home.ts";
 import { NpmProject } from "../sdk/npm/npm_project.ts";
+import { TempFolder } from "../sdk/temp_folder.ts";
 import { startTasks } from "../support/tasks_process.ts";
 import { DataFolder } from "../tasks/data_folder.ts";
 import { createOwnerKey } from "../tasks/tenant_client.ts";
 import { startConformanceServer } from "./conformance_server.ts";
+import { mcpCommandLine, StdioMcp } from "./stdio_client.ts";
 
 /**
  * Scenarios of what the services do not offer, and do not say that they do:
@@ -39,6 +41,9 @@ const GENERAL = [
 
 const CONFORMANCE =
   "node_modules/@modelcontextprotocol/conformance/dist/index.js";
+
+const INSPECTOR =
+  "node_modules/@modelcontextprotocol/inspector-cli/build/index.js";
 
 const CLIENTS = `
 import { Client, StreamableHTTPClientTransport, SSEClientTransport }
@@ -176,6 +181,54 @@ Deno.test("the conformance suite passes for what a relayer has", async () => {
   }
 });
 
+Deno.test("the conformance suite passes for tercet mcp over standard input and output", async () => {
+  await using folder = await TempFolder.make();
+  await using project = await NpmProject.make();
+  await project.install("@modelcontextprotocol/conformance@0.1");
+  const processes = new AsyncDisposableStack();
+  let process: StdioMcp | undefined;
+  // The suite speaks HTTP alone, so its messages are handed on as they are.
+  await using bridge = Deno.serve({
+    ...{ hostname: "127.0.0.1", port: 0, onListen: () => {} },
+    async handler(request) {
+      if (request.method !== "POST") return new Response(null, { status: 405 });
+      const message = await request.json();
+      if (message.method === "initialize") {
+        process = processes.use(
+          new StdioMcp(["--local", `${folder.path}/memory`]),
+        );
+      }
+      const answer = await process?.pass(message);
+      return answer === undefined
+        ? new Response(null, { status: 202 })
+        : Response.json(answer);
+    },
+  });
+  await using _ = processes;
+  const url = `http://127.0.0.1:${bridge.addr.port}/`;
+  for (const scenario of GENERAL) {
+    const said = await project.run(Deno.execPath(), [
+      ...["run", "-A", CONFORMANCE],
+      ...["server", "--url", url, "--scenario", scenario],
+    ]);
+    assertStringIncludes(said, "0 failed", scenario);
+  }
+});
+
+Deno.test("the inspector lists the tools of tercet mcp over standard input and output", async () => {
+  await using folder = await TempFolder.make();
+  await using project = await NpmProject.make();
+  await project.install("@modelcontextprotocol/inspector-cli@1");
+  await nameInspector(project);
+  const listed = await project.run("node", [
+    INSPECTOR,
+    Deno.execPath(),
+    ...mcpCommandLine(["--local", `${folder.path}/memory`]),
+    ...["--method", "tools/list"],
+  ]);
+  assertStringIncludes(listed, "memwal_recall");
+});
+
 Deno.test("the official clients remember and recall at /api/mcp in every version", async () => {
   await using home = await RelayerHome.open();
   await using project = await NpmProject.make();
@@ -207,13 +260,9 @@ Deno.test("the official clients remember and recall at /api/mcp in every version
     }, mode);
   }
   assertEquals(Object.keys(seen).length, 5);
-  // The inspector's own command reads this file, and no package has it.
-  await project.write(
-    "node_modules/@modelcontextprotocol/package.json",
-    JSON.stringify({ name: "inspector-cli", version: "1.0.0" }),
-  );
+  await nameInspector(project);
   const listed = await project.run("node", [
-    "node_modules/@modelcontextprotocol/inspector-cli/build/index.js",
+    INSPECTOR,
     url,
     ...["--transport", "http", "--method", "tools/list"],
     ...["--header", `authorization: Bearer ${key}`],
@@ -221,6 +270,14 @@ Deno.test("the official clients remember and recall at /api/mcp in every version
   ]);
   assertStringIncludes(listed, "memwal_recall");
 });
+
+/** The inspector's own command reads this file, and no package has it. */
+async function nameInspector(project: NpmProject): Promise<void> {
+  await project.write(
+    "node_modules/@modelcontextprotocol/package.json",
+    JSON.stringify({ name: "inspector-cli", version: "1.0.0" }),
+  );
+}
 
 /**
  * The scenarios that fit any server; the others ask for tools of their own, or
