@@ -13,6 +13,7 @@ export type {
   JobData,
   JobName,
   JobResult,
+  JobState,
   JobType,
   JobTypes,
   NewJob,
@@ -42,6 +43,7 @@ export {
 export {
   type BatchOutcome,
   type BulkRequest,
+  type DecideOptions,
   type SchedulePreviewRequest,
   type TaskChange,
   TasksClient,
@@ -82,6 +84,12 @@ export {
   type TaskHandler,
   WorkEnded,
 } from "./tasks/task_handler.ts";
+export {
+  type Resumption,
+  TaskWait,
+  type TaskWaitOptions,
+  waitFor,
+} from "./tasks/task_wait.ts";
 export { Worker } from "./tasks/worker.ts";
 export type {
   JobHandlers,

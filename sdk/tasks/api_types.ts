@@ -217,6 +217,11 @@ export interface Task {
    * asked for.
    */
   readonly again?: string | undefined;
+  /**
+   * The event or approval it waits for; it is `scheduled` for the end of the
+   * wait.
+   */
+  readonly waiting_for?: Awaited | undefined;
   /** In the answer to a retry: the dependents that wait for this task again. */
   readonly revived_dependents?: {
     /** How many tasks wait again. */
@@ -752,7 +757,7 @@ export interface HistoryRecord {
   /** When it happened. */
   readonly at: string;
   /** What happened. */
-  readonly type: "created" | "updated" | "moved" | "due" | "started" | "progress" | "log" | "accepted" | "succeeded" | "failed" | "timed_out" | "lost" | "released" | "retrying" | "repeated" | "missed" | "slipped" | "completed" | "exhausted" | "canceled" | "expired" | "paused" | "resumed" | "unblocked" | "requeued" | "spawned" | "repaired" | "callback_sent" | "callback_failed" | "folded";
+  readonly type: "created" | "updated" | "moved" | "due" | "started" | "progress" | "log" | "accepted" | "succeeded" | "failed" | "timed_out" | "lost" | "released" | "waiting" | "received" | "retrying" | "repeated" | "missed" | "slipped" | "completed" | "exhausted" | "canceled" | "expired" | "paused" | "resumed" | "unblocked" | "requeued" | "spawned" | "repaired" | "callback_sent" | "callback_failed" | "folded";
   /** The status after it. */
   readonly status: "scheduled" | "blocked" | "waiting" | "running" | "retry" | "done" | "paused" | "complete" | "failed" | "canceled" | "expired";
   /** The number of the run it belongs to, 0 for the first. */
@@ -850,9 +855,9 @@ export interface TaskAttempt {
   readonly run: number;
   /**
    * How it ended; `lost` when its worker fell silent, `released` when the
-   * worker gave it back.
+   * worker gave it back, `waiting` when it ended with a wait.
    */
-  readonly outcome: "running" | "succeeded" | "failed" | "timed_out" | "lost" | "released" | "canceled";
+  readonly outcome: "running" | "succeeded" | "failed" | "timed_out" | "lost" | "released" | "waiting" | "canceled";
   /** When a worker took the task. */
   readonly started_at: string;
   /** When it ended; null while it runs. */
@@ -1872,6 +1877,10 @@ export interface Overview {
     /** The earliest date of those. */
     readonly late_since: string | null;
   }>;
+  /** Tasks that wait for the approval of a person. */
+  readonly approvals: number;
+  /** Whether `approvals` is all of them. */
+  readonly approvals_is_exact: boolean;
   /** The last 24 hours in steps of 5 minutes. */
   readonly activity: Activity;
   /** Tasks that repeat and whose last run failed, the latest failure first. */
@@ -2047,6 +2056,10 @@ export interface Leases {
     readonly dependencies?: ReadonlyArray<DependencyResult> | undefined;
     /** The worker's secrets by name, where they were asked for. */
     readonly secrets?: Readonly<Record<string, string>> | undefined;
+    /** What ended the wait before it, if there was one. */
+    readonly resumed?: Resumed | undefined;
+    /** What the last `wait_for` of the run saved. */
+    readonly state?: unknown;
   }>;
 }
 
@@ -2065,6 +2078,88 @@ export interface DependencyResult {
    * read the task itself then.
    */
   readonly result_omitted?: boolean | undefined;
+}
+
+/** What ended the wait of a task before this attempt. */
+export interface Resumed {
+  /**
+   * What ended the wait: an event, a decision, its timeout, or a caller who ran
+   * the task.
+   */
+  readonly kind: "event" | "approval" | "timeout" | "run";
+  /** Whether the time was over. */
+  readonly timed_out: boolean;
+  /** The event's name. */
+  readonly event?: string | undefined;
+  /** The event's data; absent for who sees no payloads. */
+  readonly data?: unknown;
+  /** The decision. */
+  readonly approved?: boolean | undefined;
+  /** What the person said to it. */
+  readonly comment?: string | undefined;
+  /** Who sent the event, decided or ran the task. */
+  readonly actor?: {
+    /**
+     * A person, a program with a key, a worker, a role of the database that has
+     * enqueued the task, or the service itself.
+     */
+    readonly type: "user" | "key" | "worker" | "role" | "system";
+    /** The id of the user, key or worker, or the name of the role. */
+    readonly id: string;
+  } | undefined;
+  /** When that was. */
+  readonly at: string;
+}
+
+/** What a task waits for without a worker. */
+export interface Awaited {
+  /** The event's name. */
+  readonly event?: string | undefined;
+  /** Whose decision it is. */
+  readonly approval?: {
+    /** The least role. */
+    readonly by: "member" | "admin" | "owner";
+    /** Whether the task's creator may not decide. */
+    readonly by_another: boolean;
+  } | undefined;
+  /** What people are asked or told. */
+  readonly message?: string | undefined;
+  /** When the wait began. */
+  readonly since: string;
+  /** When its time is over. */
+  readonly until: string;
+  /** What happens then. */
+  readonly on_timeout: "resume" | "fail";
+}
+
+/** What a task waits for after an attempt, without a worker. */
+export interface WaitFor {
+  /** The name of the event to wait for; give this or `approval`. */
+  readonly event?: string | undefined;
+  /** The decision of a person to wait for. */
+  readonly approval?: {
+    /** The least role of who decides. */
+    readonly by?: "member" | "admin" | "owner" | undefined;
+    /**
+     * Whether the person who created the task may not decide, by their own name
+     * or by a key that they made.
+     */
+    readonly by_another?: boolean | undefined;
+  } | undefined;
+  /** How long to wait. */
+  readonly timeout?: Duration | undefined;
+  /**
+   * After that time: `resume` begins another attempt, whose `resumed` says
+   * `timed_out`; `fail` ends the run as failed, without retries.
+   */
+  readonly on_timeout?: "resume" | "fail" | undefined;
+  /** What people are asked or told. All who see the task see it. */
+  readonly message?: string | undefined;
+  /**
+   * Any JSON up to 64 KiB that the next attempts get; what was saved before
+   * stays if absent.
+   */
+  readonly state?: unknown;
 }
 
 /** A report about a lease, with what proves that the lease is yours. */
@@ -2125,6 +2220,15 @@ export type LeaseWord = {
   readonly delay?: Duration | undefined;
   /** Why, for the history. */
   readonly reason?: string | undefined;
+} | {
+  /** The lease. */
+  readonly id: string;
+  /** What came with the lease. */
+  readonly token: string;
+  /** What the report says. */
+  readonly action: "wait";
+  /** The event or the approval to wait for. */
+  readonly wait_for: WaitFor;
 } | {
   /** The lease. */
   readonly id: string;

@@ -13,6 +13,8 @@ export interface JobType {
   readonly data?: unknown;
   /** The result; anything when absent. */
   readonly result?: unknown;
+  /** What its waits save; anything when absent. */
+  readonly state?: unknown;
 }
 
 /** Jobs by their names, such as `{ mail: { data: Mail; result: Sent } }`. */
@@ -31,6 +33,10 @@ export type JobData<Jobs, Job extends keyof Jobs> = Jobs[Job] extends
 /** What the tasks of a job result in. */
 export type JobResult<Jobs, Job extends keyof Jobs> = Jobs[Job] extends
   { readonly result: infer Result } ? Result : unknown;
+
+/** What the waits of a job's tasks save. */
+export type JobState<Jobs, Job extends keyof Jobs> = Jobs[Job] extends
+  { readonly state: infer State } ? State : unknown;
 
 /** An instant, in RFC 3339 or as a `Date`. */
 export type Time = string | Date;

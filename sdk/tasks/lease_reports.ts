@@ -276,6 +276,7 @@ const DONE: Readonly<Record<LeaseWord["action"], string>> = {
   fail: "failed",
   heartbeat: "being worked on",
   release: "given back",
+  wait: "waiting",
   log: "logged",
 };
 

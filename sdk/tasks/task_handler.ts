@@ -5,6 +5,7 @@
  */
 
 import type { DependencyResult } from "./api_types.ts";
+import type { Resumption, TaskWait } from "./task_wait.ts";
 
 /** A task as its handler gets it. */
 export interface LeasedTask<Data = unknown, Job extends string = string> {
@@ -22,7 +23,7 @@ export interface LeasedTask<Data = unknown, Job extends string = string> {
 }
 
 /** What a handler knows of its attempt, and how it reports in the meantime. */
-export interface TaskAttemptContext {
+export interface TaskAttemptContext<State = unknown> {
   /**
    * Aborts when the work is no longer needed: the task was canceled, the lease
    * was lost, or the worker stops. The reason is a {@linkcode WorkEnded}.
@@ -46,6 +47,13 @@ export interface TaskAttemptContext {
    */
   readonly dependencies: readonly DependencyResult[];
   /**
+   * What ended the last wait of the run, also in attempts after a failed one;
+   * undefined before a wait.
+   */
+  readonly resumed: Resumption | undefined;
+  /** What the last wait of the run has saved; undefined when none has. */
+  readonly state: State | undefined;
+  /**
    * Reports how far the work is; the task shows it after the next heartbeat.
    */
   progress(value: unknown): void;
@@ -56,12 +64,13 @@ export interface TaskAttemptContext {
 /**
  * Executes a task. The value that it returns is the task's result; an error
  * that it throws fails the attempt, which is retried as the task says. Throw a
- * {@linkcode TaskFailure} to decide whether and when.
+ * {@linkcode TaskFailure} to decide whether and when. Return what `waitFor()`
+ * returns to let the task wait for an event or a person.
  */
-export type TaskHandler<Data = unknown, Result = unknown> = (
+export type TaskHandler<Data = unknown, Result = unknown, State = unknown> = (
   task: LeasedTask<Data>,
-  context: TaskAttemptContext,
-) => Result | Promise<Result>;
+  context: TaskAttemptContext<State>,
+) => Result | TaskWait | Promise<Result | TaskWait>;
 
 /** Why the signal of an attempt aborted. */
 export class WorkEnded extends Error {

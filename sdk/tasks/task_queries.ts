@@ -46,6 +46,8 @@ export interface TaskFilter extends CallOptions {
   readonly due?: boolean | undefined;
   /** True for tasks that repeat, false for tasks that run once. */
   readonly repeats?: boolean | undefined;
+  /** Only tasks that wait for an event, or for an approval, without a worker. */
+  readonly waiting?: "event" | "approval" | undefined;
   /** Which of a task's times the list is ordered by; `date` when absent. */
   readonly sort?: "date" | "created_at" | undefined;
   /** Earliest or latest first; `asc` when absent. */

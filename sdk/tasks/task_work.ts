@@ -13,6 +13,7 @@ import {
   toFailure,
   WorkEnded,
 } from "./task_handler.ts";
+import { type Resumption, TaskWait } from "./task_wait.ts";
 
 /** The functions that execute tasks: one for all jobs, or one for each. */
 export type TaskHandlers = TaskHandler | Readonly<Record<string, TaskHandler>>;
@@ -64,9 +65,12 @@ export class TaskWork {
       const result = await handler(task, this.#buildContext(held));
       onReturn();
       if (isGone(signal)) return;
-      await reports.add({ id, token, action: "complete", result }, {
-        endsAtMs,
-      });
+      await reports.add(
+        result instanceof TaskWait
+          ? { id, token, action: "wait", wait_for: result.waitFor }
+          : { id, token, action: "complete", result },
+        { endsAtMs },
+      );
     } catch (error) {
       onReturn();
       if (isGone(signal)) return;
@@ -98,6 +102,9 @@ export class TaskWork {
       attempt: lease.attempt,
       secrets: lease.secrets ?? {},
       dependencies: lease.dependencies ?? [],
+      // The members that the service sends depend on the kind.
+      resumed: lease.resumed as Resumption | undefined,
+      state: lease.state,
       progress: (value) => {
         held.progress = { value };
       },

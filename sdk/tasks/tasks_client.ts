@@ -102,6 +102,12 @@ export type BatchOutcome<Jobs extends JobTypes<Jobs> = AnyJobs> =
     readonly problem: Problem;
   };
 
+/** Options of {@linkcode TasksClient.approve} and its counterpart. */
+export interface DecideOptions extends MakeOptions, ChangeOptions {
+  /** Why; the worker gets it, and the history keeps it. */
+  readonly comment?: string | undefined;
+}
+
 const NO_BODY = {} as const;
 
 /**
@@ -436,6 +442,60 @@ export class TasksClient<Jobs extends JobTypes<Jobs> = AnyJobs> {
     return this.#act(id, { verb: "resume", body: NO_BODY, options });
   }
 
+  /**
+   * Sends an event to a task. A task that waits for an event of this name goes
+   * on with the data, once; for another live task the event is kept until a
+   * wait of its run takes it. Repeated calls need the same `idempotencyKey` to
+   * be one event.
+   *
+   * @throws {TasksError} `wrong_state` when the task has ended or has too many
+   * events already, and others.
+   */
+  sendEvent(
+    id: string,
+    event: {
+      /** The name: letters, digits and `_.:-`, at most 64. */
+      readonly name: string;
+      /** Any JSON, up to 64 KiB; null when absent. */
+      readonly data?: unknown;
+    },
+    options: MakeOptions & ChangeOptions = {},
+  ): Promise<TaskOf<Jobs, JobName<Jobs>>> {
+    const { name, data = null } = event;
+    return this.#act(id, {
+      verb: "events",
+      action: "send the event to the task",
+      body: { event: name, data },
+      options,
+    });
+  }
+
+  /**
+   * Approves what a task waits for. With the `ifVersion` of a task that was read,
+   * the decision is about what that task waits for and nothing later.
+   *
+   * @throws {TasksError} `wrong_state` when it waits for no approval,
+   * `forbidden` when the credential lacks the role, and others.
+   */
+  approve(
+    id: string,
+    options: DecideOptions = {},
+  ): Promise<TaskOf<Jobs, JobName<Jobs>>> {
+    return this.#decide(id, "approve", options);
+  }
+
+  /**
+   * Rejects what a task waits for; the task goes on with that.
+   *
+   * @throws {TasksError} As {@linkcode TasksClient.approve} does.
+   */
+  reject(
+    id: string,
+    options: DecideOptions = {},
+  ): Promise<TaskOf<Jobs, JobName<Jobs>>> {
+    return this.#decide(id, "reject", options);
+  }
+
   /** Lists the records of a task's history. */
   history(
     id: string,
@@ -628,15 +688,30 @@ export class TasksClient<Jobs extends JobTypes<Jobs> = AnyJobs> {
     });
   }
 
+  #decide(
+    id: string,
+    decision: "approve" | "reject",
+    options: DecideOptions,
+  ): Promise<TaskOf<Jobs, JobName<Jobs>>> {
+    const { comment } = options;
+    return this.#act(id, {
+      verb: "approval",
+      action: `${decision} what the task waits for`,
+      body: { decision, comment },
+      options,
+    });
+  }
+
   async #act(
     id: string,
-    { verb, body, options }: {
+    { verb, action = `${verb} the task`, body, options }: {
       readonly verb: string;
+      readonly action?: string;
       readonly body: unknown;
       readonly options: MakeOptions & ChangeOptions;
     },
   ): Promise<TaskOf<Jobs, JobName<Jobs>>> {
     const call = { path: ["tasks", id, verb], body, headers: ifMatch(options) };
-    return await this.#calls.make(`${verb} the task`, call, options);
+    return await this.#calls.make(action, call, options);
   }
 }

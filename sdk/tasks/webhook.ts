@@ -9,6 +9,7 @@ import { decodeBase64 } from "../memory/encodings.ts";
 import { readBytes } from "../vault/bounded_body.ts";
 import type { DependencyResult, Task } from "./api_types.ts";
 import type { TenantEvent } from "./events.ts";
+import type { Resumption } from "./task_wait.ts";
 
 /** The content of a call. */
 export type TaskCall =
@@ -37,6 +38,10 @@ export type TaskCall =
       };
       /** What the dependencies of a task that has some came to. */
       readonly dependencies?: readonly DependencyResult[] | undefined;
+      /** What ended the last wait of the run, if there was one. */
+      readonly resumed?: Resumption | undefined;
+      /** What the last wait of the run has saved. */
+      readonly state?: unknown;
     };
   }
   | {

@@ -9,6 +9,7 @@ import type {
   JobData,
   JobName,
   JobResult,
+  JobState,
   JobTypes,
 } from "./job_types.ts";
 import type { TasksConnection } from "./service_calls.ts";
@@ -27,7 +28,8 @@ export type LeasedTaskOf<Jobs> = {
 export type JobHandlers<Jobs> = {
   readonly [Job in JobName<Jobs>]: TaskHandler<
     JobData<Jobs, Job>,
-    JobResult<Jobs, Job>
+    JobResult<Jobs, Job>,
+    JobState<Jobs, Job>
   >;
 };
 

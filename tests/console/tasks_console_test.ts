@@ -15,6 +15,9 @@ interface Bench {
   readonly console: string;
   /** A task that has failed twice and is tried no more. */
   readonly failed: string;
+  /** A task that waits for an approval, and one that waits for an event. */
+  readonly approval: string;
+  readonly event: string;
   /** A task that repeats. */
   readonly schedule: string;
   /** A user. */
@@ -87,6 +90,27 @@ async function openBench(service: TasksProcess): Promise<Bench> {
     );
     assertEquals(status, 200);
   }
+  const waits: string[] = [];
+  for (
+    const wish of [
+      { approval: { by: "admin" }, message: "Send it to 1,200 customers?" },
+      { event: "paid" },
+    ]
+  ) {
+    waits.push(await add({ data: { draft: 7 } }));
+    const { leases: [lease] } = await client.expect<Leased>(200, [
+      ...["POST", "/api/v1/workers/mailer/lease"] as const,
+      { max: 1 },
+    ]);
+    assert(lease !== undefined);
+    const { status } = await client.call(
+      "POST",
+      `/api/v1/leases/${lease.id}/wait`,
+      { token: lease.token, body: { wait_for: wish } },
+    );
+    assertEquals(status, 200);
+  }
+  const [approval = "", event = ""] = waits;
   await add({ key: "plain" });
   await add({ date: "2099-01-01T00:00:00Z", group: "eu" });
   const schedule = await add({
@@ -114,7 +138,7 @@ async function openBench(service: TasksProcess): Promise<Bench> {
   const { port } = getTarget(service);
   const console = `http://acme.localhost:${port}/console`;
   return {
-    ...{ client, key, console, failed, schedule, user },
+    ...{ client, key, console, failed, schedule, user, approval, event },
     ...{ webhook, alert, delivery },
   };
 }
@@ -172,6 +196,9 @@ serviceTest(["chromium"], {
         "/tasks",
         "/tasks?status=failed&tag=a",
         "/tasks?tag=nothing",
+        "/tasks?waiting=approval",
+        `/tasks/${bench.approval}`,
+        `/tasks/${bench.event}`,
         `/tasks/${bench.failed}`,
         "/tasks/bulk?action=retry&on=filter&filter=status%3Dfailed",
         "/tasks/bulk?action=retry&on=ids&filter=",
@@ -272,7 +299,7 @@ async function keys(browser: Browser, { console }: Bench): Promise<void> {
     await browser.evaluate(
       '[...document.querySelectorAll("tbody input")].map((box) => box.checked)',
     ),
-    [false, true, false, false],
+    [false, true, false, false, false, false],
   );
   await browser.press("/");
   assertEquals(await focused(browser), "q");
@@ -282,7 +309,7 @@ async function keys(browser: Browser, { console }: Bench): Promise<void> {
     "j",
   );
   await browser.press("Escape", "k");
-  assertEquals(await row(), 3);
+  assertEquals(await row(), 5);
   await browser.leave(() => browser.press("Enter"));
   assertEquals(
     await browser.evaluate("/^.console.tasks.tsk_/.test(location.pathname)"),

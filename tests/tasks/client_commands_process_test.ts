@@ -161,6 +161,7 @@ Deno.test("tercet works with the service", { timeout: 240_000 }, async (t) => {
       changesTasks,
     "tercet tasks pauses, resumes and runs tasks, and tells what is used":
       holdsTasks,
+    "tercet tasks event and approve speak to tasks that wait": signalsTasks,
     "tercet tasks workers makes a worker and a credential once": makesOnce,
     "tercet tasks keys makes a key that works, and removes it": makesKeys,
     "tercet tasks webhooks has events sent, and shows what was sent":
@@ -317,6 +318,29 @@ async function changesTasks(terminal: Terminal): Promise<void> {
   assertMatch(past.out, /canceled {2}not needed\n[^]*requeued|retr/);
   const workers = await terminal.tercet("tasks", "workers", "list");
   assertMatch(workers.out, /later +pull/);
+}
+
+async function signalsTasks(terminal: Terminal): Promise<void> {
+  const tasks = (...args: readonly string[]) =>
+    terminal.tercet("tasks", ...args);
+  await tasks("workers", "create", "later");
+  const made = await tasks(
+    ...["create", "--worker", "later", "--delay", "1h", "--json"],
+  );
+  const { id } = JSON.parse(made.out);
+  const sent = await tasks("event", id, "paid", "--data", '{"amount":17}');
+  assertEquals([sent.code, sent.out], [0, `${id} scheduled\n`]);
+  const wrong = await tasks("event", id, "paid", "--data", "{amount}");
+  assertEquals(wrong.code, 2);
+  const early = await tasks("approve", id, "--comment", "Yes");
+  assertEquals(early.code, 1);
+  assertMatch(early.err, /Cannot approve: the task waits for no approval/);
+  const none = await tasks("list", "--waiting", "approval");
+  assertEquals([none.code, none.err], [0, "No tasks.\n"]);
+  await tasks("cancel", id);
+  const ended = await tasks("event", id, "paid");
+  assertEquals(ended.code, 1);
+  assertMatch(ended.err, /Cannot send the event: the task is "canceled"/);
 }
 
 async function holdsTasks(terminal: Terminal): Promise<void> {

@@ -6,6 +6,7 @@ import {
   TasksClient,
   TasksError,
   verifyWebhook,
+  waitFor,
   type WebhookVerdict,
   WorkEnded,
   Worker,
@@ -71,6 +72,7 @@ Deno.test("the SDK works with the service", { timeout: 240_000 }, async (t) => {
       pagesThroughMany,
     "a flow goes in one batch, and its tasks get what others returned":
       doesFlow,
+    "tasks wait for events and people without a worker": waitsForOthers,
     "runs of a key are spaced and follow each other": spacesRuns,
     "a Worker reports all results though the service takes no result as deep as one of them":
       reportsAll,
@@ -85,6 +87,72 @@ Deno.test("the SDK works with the service", { timeout: 240_000 }, async (t) => {
       verifiesCalls,
   });
 });
+
+async function waitsForOthers(service: TasksProcess): Promise<void> {
+  const { tasks, worker } = await makeTenant(service, "waits");
+  await using waiting = await worker("shop", {
+    handlers: {
+      order: (task, { resumed, state }) => {
+        if (resumed === undefined) {
+          return waitFor({ event: "paid", state: { order: task.data } });
+        }
+        if (resumed.kind === "event") {
+          const { amount } = resumed.data as { amount: number };
+          const { order } = state as { order: number };
+          return waitFor({
+            approval: { by: "owner" },
+            message: `Ship order ${order}?`,
+            state: { order, amount },
+          });
+        }
+        return { ...state as object, by: resumed };
+      },
+      late: (_task, { resumed }) =>
+        resumed === undefined
+          ? waitFor({ event: "never", timeoutMs: 1_000 })
+          : { isLate: resumed.timed_out },
+    },
+  });
+  waiting.start();
+  const { id } = await tasks.create({ worker: "shop", job: "order", data: 7 });
+  const late = await tasks.create({ worker: "shop", job: "late" });
+  const waits = async (kind: "event" | "approval") =>
+    (await tasks.list({ waiting: kind }).take(9)).map(({ id }) => id);
+  await waitUntil(async () => (await waits("event")).includes(id), {
+    what: "the wait for an event",
+  });
+  await tasks.sendEvent(id, { name: "paid", data: { amount: 17 } }, {
+    idempotencyKey: "payment-1",
+  });
+  await waitUntil(async () => (await waits("approval")).includes(id), {
+    what: "the wait for an approval",
+  });
+  const { hindrances } = await tasks.explain(id);
+  assertEquals(
+    hindrances[0]?.message,
+    'It waits for the approval of an owner ("Ship order 7?")',
+  );
+  assertEquals((await tasks.overview()).approvals, 1);
+  await assertRejects(
+    () => tasks.approve(id, { ifVersion: 1 }),
+    TasksError,
+    "the version has changed",
+  );
+  await tasks.approve(id, { comment: "Ship it" });
+  const { status, result, executions } = await ended(tasks, id);
+  assertEquals([status, executions], ["complete", 1]);
+  const { by, ...rest } = result as { by: Record<string, unknown> };
+  assertEquals(rest, { order: 7, amount: 17 } as object);
+  assertEquals([by["kind"], by["approved"], by["comment"]], [
+    ...["approval", true, "Ship it"],
+  ]);
+  assertEquals((await ended(tasks, late.id)).result, { isLate: true });
+  await assertRejects(
+    () => tasks.sendEvent(id, { name: "paid" }),
+    TasksError,
+    'Cannot send the event: the task is "complete"',
+  );
+}
 
 async function doesFlow(service: TasksProcess): Promise<void> {
   const { tasks, worker } = await makeTenant(service, "flows");

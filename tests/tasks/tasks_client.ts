@@ -81,6 +81,7 @@ export interface HistoryJson {
   readonly type: string;
   readonly attempt?: string;
   readonly status: string;
+  readonly result?: string;
   readonly prev: string;
   readonly hash: string;
 }

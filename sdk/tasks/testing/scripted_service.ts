@@ -17,6 +17,8 @@ export class ScriptedService {
   readonly clock = new FakeClock();
   /** Jobs of the tasks that the next request for tasks returns. */
   readonly due: string[] = [];
+  /** What the leases of the next tasks also have. */
+  more: object = {};
   /** All reports on leases except heartbeats. */
   readonly words: LeaseWord[] = [];
   /** The number of heartbeats. */
@@ -75,6 +77,7 @@ export class ScriptedService {
       ...{ id: `lse_${++this.#leases}`, token: "lt", fence: this.#leases },
       ...{ run: 0, attempt: 1, expires_at: "2027-01-01T00:00:00Z" },
       task: { id: `tsk_${this.#leases}`, job, data: null, metadata: {} },
+      ...this.more,
     }));
     if (leases.length > 0) return Response.json({ leases });
     // The request stays open until the worker aborts it.

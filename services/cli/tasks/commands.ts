@@ -82,6 +82,22 @@ export function taskCommands(io: CliIo): readonly Command[] {
       },
     })),
     {
+      name: "event",
+      about: "send an event to a task, which may wait for it",
+      run: async (args) => {
+        const { runEvent } = await import("./signal.ts");
+        return await runEvent(args, io);
+      },
+    },
+    ...(["approve", "reject"] as const).map((name): Command => ({
+      name,
+      about: `${name} what a task waits for`,
+      run: async (args) => {
+        const { runDecide } = await import("./signal.ts");
+        return await runDecide(name, { args, io });
+      },
+    })),
+    {
       name: "overview",
       about: "show what tasks do and what needs attention",
       run: async (args) => {

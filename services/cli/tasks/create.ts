@@ -216,7 +216,7 @@ function buildDebounce(
 }
 
 /** Parses `--data`: JSON in the argument, in a file or on standard input. */
-async function readData(
+export async function readData(
   text: string | undefined,
   io: CliIo,
 ): Promise<

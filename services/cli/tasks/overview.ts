@@ -86,7 +86,12 @@ function formatLate(
 /** What needs attention, a line each. */
 function listNeeds(overview: Overview): readonly string[] {
   const { failing_schedules: failing, near_limits: limits } = overview;
+  const { approvals, approvals_is_exact: isExact } = overview;
   const needs = [
+    ...approvals === 0 ? [] : [
+      `${approvals}${isExact ? "" : " or more"} tasks wait for approval; ` +
+      "`tercet tasks list --waiting approval` shows them",
+    ],
     ...overview.silent_workers.map((queue) =>
       `Worker "${queue.worker}" ${sinceSeen(queue)}, and ` +
       `${formatLate(queue)} of its tasks are late`

@@ -84,6 +84,10 @@ const LIST_FLAGS = {
     },
     help: "The time that --start and --end filter by.",
   }),
+  waiting: choiceOption({
+    values: { event: "event", approval: "approval" },
+    help: "Those that wait for an event, or for a person to approve.",
+  }),
   latest: switchOption({ help: "The latest first." }),
   limit: integerOption({
     ...{ default: 20, min: 1, max: 100_000 },
@@ -107,11 +111,12 @@ export async function runList(
   const { values } = read;
   const connected = await connect(values, { io, command: LIST });
   if (connected.kind === "done") return connected.exitCode;
-  const { by, latest, limit, json } = values;
+  const { by, waiting, latest, limit, json } = values;
   return await asking(io, async () => {
     const found = await connected.tasks.list({
       ...buildFilter(values),
       by,
+      waiting,
       order: latest ? "desc" : "asc",
       limit: Math.min(limit, 200),
     }).take(limit);

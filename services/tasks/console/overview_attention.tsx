@@ -54,6 +54,10 @@ export interface ShownFailing {
 export interface ShownAttention {
   /** Schedules whose last run failed. */
   readonly failing_schedules: readonly ShownFailing[];
+  /** Tasks that wait for the approval of a person. */
+  readonly approvals: number;
+  /** Whether that is all of them. */
+  readonly approvals_is_exact: boolean;
   /** Workers that ask for nothing. */
   readonly silent_workers: readonly ShownSilence[];
   /** Jobs that no process asks for. */
@@ -93,6 +97,14 @@ export function Attention(
         {alert.name === "" ? "." : `: ${alert.condition}.`}
       </li>
     )),
+    ...overview.approvals === 0 ? [] : [
+      <li>
+        <a href={`${base}/tasks?waiting=approval`}>
+          {countOf(overview)}
+        </a>{" "}
+        {overview.approvals === 1 ? "waits" : "wait"} for approval.
+      </li>,
+    ],
     ...[...silent, ...unasked].map((queue) => (
       <Silence queue={queue} base={base} nowMs={nowMs} />
     )),
@@ -124,6 +136,14 @@ export function Attention(
         )}
     </section>
   );
+}
+
+function countOf(
+  { approvals: count, approvals_is_exact: isExact }: ShownAttention,
+): string {
+  return `${count.toLocaleString("en")}${isExact ? "" : " or more"} ${
+    count === 1 ? "task" : "tasks"
+  }`;
 }
 
 function Silence(

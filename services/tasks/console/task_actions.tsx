@@ -10,6 +10,7 @@ import { Code } from "../../shared/console/parts.tsx";
 import { isFinal, type TaskStatus } from "../domain/task.ts";
 import { type PageAnswer, type PageCall, refusalOf } from "./page.ts";
 import type { ShownTask } from "./task_parts.tsx";
+import { endWait, WAIT_ACTIONS } from "./task_wait.tsx";
 
 /** An action on a task. */
 interface Action {
@@ -118,6 +119,7 @@ function curlOf(api: string, name: string): string {
 export async function actOnTask(page: PageCall): Promise<PageAnswer> {
   const { form, params } = page;
   const name = form.get("action") ?? "";
+  if (WAIT_ACTIONS.includes(name)) return await endWait(page);
   const id = encodeURIComponent(params.id ?? "");
   const answer = await page.ask(
     name === "remove"

@@ -10,7 +10,7 @@ import { taskNumber } from "../store/task_id.ts";
 /** The parameters that the page hands to the API as they are. */
 const PLAIN = [
   ...["status", "worker", "job", "group", "key", "tag", "error"],
-  ...["start", "end", "by", "tz"],
+  ...["start", "end", "by", "tz", "waiting"],
 ] as const;
 
 /** The parameters of the filter, by which the page is found again. */

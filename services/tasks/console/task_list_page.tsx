@@ -108,7 +108,8 @@ function orderOf(query: URLSearchParams, filter: URLSearchParams): Order {
   const sort = query.get("sort");
   const isByDate = sort === "date" || sort === null && filter.size > 0;
   const order = query.get("order");
-  const isAhead = isByDate && AHEAD.includes(filter.get("status") ?? "");
+  const isAhead = isByDate &&
+    (filter.has("waiting") || AHEAD.includes(filter.get("status") ?? ""));
   return {
     sort: isByDate ? "date" : "created_at",
     order: order === "asc" || order === null && isAhead ? "asc" : "desc",
@@ -147,6 +148,16 @@ function Filters(
             label="Status"
             value={value("status")}
             choices={STATUSES}
+          />
+          <ChoiceField
+            name="waiting"
+            label="Waiting for"
+            value={value("waiting")}
+            choices={[
+              ["", "Anything"],
+              ["approval", "An approval"],
+              ["event", "An event"],
+            ]}
           />
           <TextField
             name="worker"
@@ -283,13 +294,16 @@ function BulkBar({ filter }: { readonly filter: URLSearchParams }): VNode {
         </select>
       </div>
       <button type="submit" name="on" value="ids">Preview for ticked</button>
-      {filter.size === 0
-        ? null
-        : (
-          <button type="submit" name="on" value="filter">
-            Preview for all that match
-          </button>
-        )}
+      {
+        // Bulk actions have no such condition.
+        filter.size === 0 || filter.has("waiting")
+          ? null
+          : (
+            <button type="submit" name="on" value="filter">
+              Preview for all that match
+            </button>
+          )
+      }
     </div>
   );
 }

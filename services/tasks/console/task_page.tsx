@@ -40,6 +40,7 @@ import {
   TaskLink,
 } from "./task_parts.tsx";
 import { type ShownAttempt, spansOf } from "./task_spans.ts";
+import { TaskWaitForm } from "./task_wait.tsx";
 import type { ShownWorker } from "./worker_parts.tsx";
 
 /** Attempts and history records that the page shows. */
@@ -120,6 +121,9 @@ export async function taskPage(page: PageCall): Promise<PageAnswer> {
           silent={silent}
           base={page.base}
         />
+        {isWriter && task.waiting_for !== undefined
+          ? <TaskWaitForm page={page} task={task} wait={task.waiting_for} />
+          : null}
         {isWriter ? <TaskActions page={page} task={task} /> : null}
         <History
           task={task}

@@ -323,3 +323,60 @@ Deno.test("a list of a status is by date, of what comes next first, and all task
   ]);
   await browser.api.close();
 });
+
+/** Lets the only waiting task of the worker `mailer` wait for what is asked. */
+async function waitFor({ api }: TestConsole, wish: object): Promise<void> {
+  const leased = await api.call("POST", "/v1/workers/mailer/lease", {
+    body: {},
+  });
+  const said = await api.call(
+    "POST",
+    `/v1/leases/${leased.textAt("leases", 0, "id")}/wait`,
+    { key: leased.textAt("leases", 0, "token"), body: { wait_for: wish } },
+  );
+  assertEquals(said.at("status"), "scheduled");
+}
+
+Deno.test("a task's page says what it waits for, and sends the event", async () => {
+  const browser = await signedIn();
+  const id = await addTask(browser);
+  await waitFor(browser, { event: "paid", on_timeout: "fail" });
+  const { html } = await browser.read(`/tasks/${id}`);
+  assertStringIncludes(html, "Waits for an event");
+  assertStringIncludes(html, "It waits for the event &quot;paid&quot;");
+  assertStringIncludes(html, "Without it by then the task fails.");
+  const form = { action: "event", event: "paid", version: "9" };
+  const wrong = await browser.send(`/tasks/${id}`, { ...form, data: "{a}" });
+  assertEquals(wrong.status, 422);
+  assertStringIncludes(wrong.html, "its data is not JSON");
+  const sent = await browser.send(`/tasks/${id}`, { ...form, data: '{"a":1}' });
+  assertEquals(sent.location, `/console/tasks/${id}?done=event`);
+  assertEquals(await statusOf(browser, id), "waiting");
+  const after = await browser.read(`/tasks/${id}?done=event`);
+  assert(!after.html.includes("Waits for an event"), "it waits no more");
+  await browser.api.close();
+});
+
+Deno.test("a person finds what waits for approval, and decides about what they saw", async () => {
+  const browser = await signedIn();
+  const id = await addTask(browser);
+  await waitFor(browser, { approval: { by: "admin" }, message: "Send <it>?" });
+  const list = await browser.read("/tasks?waiting=approval");
+  assertEquals(taskIds(list.html), [id]);
+  assert(!list.html.includes("Preview for all that match"));
+  assertEquals(taskIds((await browser.read("/tasks?waiting=event")).html), []);
+  const overview = await browser.read("");
+  assertStringIncludes(overview.html, "waits for approval.");
+  const { html } = await browser.read(`/tasks/${id}`);
+  assertStringIncludes(html, "Send &lt;it>?");
+  const version = /name="version" value="(\d+)"/.exec(html)?.[1] ?? "";
+  const form = { action: "reject", comment: " Not now " };
+  const stale = await browser.send(`/tasks/${id}`, { ...form, version: "1" });
+  assertEquals(stale.status, 412);
+  const sent = await browser.send(`/tasks/${id}`, { ...form, version });
+  assertEquals(sent.location, `/console/tasks/${id}?done=reject`);
+  const after = await browser.read(`/tasks/${id}?done=reject`);
+  assertStringIncludes(after.html, "It is rejected");
+  assertStringIncludes(after.html, "rejected: Not now");
+  await browser.api.close();
+});

@@ -122,8 +122,33 @@ export interface ShownTask {
   readonly parent?: string;
   /** Its next dates. */
   readonly next?: readonly string[];
+  /** What it waits for without a worker. */
+  readonly waiting_for?: ShownWait;
+  /** Grows with each change. */
+  readonly version: number;
   /** What to look at in its schedule. */
   readonly warnings?: readonly { readonly message: string }[];
+}
+
+/** What a task waits for. */
+export interface ShownWait {
+  /** The event's name. */
+  readonly event?: string;
+  /** Whose decision it is. */
+  readonly approval?: {
+    /** The least role. */
+    readonly by: string;
+    /** Whether the task's creator may not decide. */
+    readonly by_another: boolean;
+  };
+  /** What people are asked or told. */
+  readonly message?: string;
+  /** When the wait began. */
+  readonly since: string;
+  /** When its time is over. */
+  readonly until: string;
+  /** What happens then. */
+  readonly on_timeout: string;
 }
 
 const TONES: Readonly<Record<TaskStatus, Tone>> = {

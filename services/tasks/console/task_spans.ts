@@ -38,6 +38,7 @@ const TONES: Readonly<Record<string, Span["tone"]>> = {
   timed_out: "bad",
   lost: "warn",
   released: "warn",
+  waiting: "good",
   canceled: "warn",
 };
 
@@ -105,6 +106,8 @@ function waitName(after: string): string {
       return "Waits to begin";
     case "succeeded":
       return "Waits for its next run";
+    case "waiting":
+      return "Waits for an event or a person";
     default:
       return "Waits for its next try";
   }

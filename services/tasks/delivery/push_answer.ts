@@ -5,7 +5,10 @@
  */
 
 import { parseRetryAfter } from "../../shared/http/retry_after.ts";
+import { object } from "../../shared/schema/object.ts";
+import { described, readWhole } from "../../shared/schema/schema.ts";
 import type { Failure } from "../domain/retry_policy.ts";
+import { type ReadWait, WAIT_FOR } from "../domain/wait_schema.ts";
 import type { RawAnswer } from "./push_exchange.ts";
 import type { PushFailure, PushRefusal } from "./push_failure.ts";
 
@@ -42,6 +45,7 @@ const KEPT_HEADERS: readonly string[] = [
   "retry-after",
   "task-lease",
   "task-retry",
+  "task-wait",
 ];
 
 /** A day, which is also the longest timeout of a task. */
@@ -106,6 +110,12 @@ export type PushVerdict =
     readonly leaseMs: number;
   }
   | {
+    /** The task is to wait for an event or an approval. */
+    readonly kind: "waiting";
+    /** What for, and how long. */
+    readonly wait: ReadWait;
+  }
+  | {
     /** The attempt has failed. */
     readonly kind: "failed";
     /** Decides whether the retry policy allows another try. */
@@ -130,7 +140,8 @@ const MAX_DETAIL_CHARS = 1_024;
 
 /**
  * Judges the outcome of a push call. Every 2xx is a success; 202 with a
- * `task-lease` header means accepted. Redirects are failures, since they are
+ * `task-lease` header means accepted, and a `task-wait` header that the body
+ * says what the task is to wait for. Redirects are failures, since they are
  * not followed. The retry policy decides whether a failure is worth another
  * try, and knows 410 and 501; `task-retry: no` makes the failure final here.
  */
@@ -168,7 +179,11 @@ function judgeStatus(answer: PushAnswer): PushVerdict {
         "seconds from 1 to 86400",
     );
   }
-  if (status >= 200 && status <= 299) {
+  const isSuccess = status >= 200 && status <= 299;
+  if (isSuccess && answer.headers["task-wait"] !== undefined) {
+    return judgeWait(answer);
+  }
+  if (isSuccess) {
     const { isTruncated, unreadable } = answer;
     // The worker has done the task, so it is not called again for its words.
     const result = parseResult(answer);
@@ -185,6 +200,21 @@ function judgeStatus(answer: PushAnswer): PushVerdict {
   }
   const why = "redirects are not followed; change its URL";
   return failed(answer, "redirected", `${message}, and ${why}`);
+}
+
+/** The answer's body is `{"wait_for": …}`, as the report of a lease has it. */
+const WAIT_BODY = object({ wait_for: described(WAIT_FOR, "The wait") });
+
+function judgeWait(answer: PushAnswer): PushVerdict {
+  const read = readWhole(WAIT_BODY, parseResult(answer));
+  if (read.kind === "ok") return { kind: "waiting", wait: read.value.wait_for };
+  // The task is neither done nor does it wait, so it is tried again.
+  const [fault] = read.faults;
+  return failed(
+    answer,
+    "bad_wait",
+    `Cannot wait as the worker asks by task-wait: ${fault?.detail ?? ""}`,
+  );
 }
 
 function failed(

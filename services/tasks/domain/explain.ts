@@ -11,6 +11,8 @@ import type { DependencyState, DependencyVerdict } from "./dependency_rules.ts";
 import { type ExcludedOccurrence, MAX_EXCLUDED_SHOWN } from "./preview.ts";
 import { isFinal, type Task } from "./task.ts";
 import { getOnTimeMs, isSpawning } from "./transitions/repetition.ts";
+import { isAwaiting } from "./transitions/wait.ts";
+import { type AwaitedThing, describeAwaited } from "./wait.ts";
 
 /**
  * One reason why a task does not run, or the statement that there is no reason.
@@ -25,6 +27,8 @@ export interface Hindrance {
     | "worker_paused"
     | "worker_silent"
     | "job_not_asked"
+    | "awaits_event"
+    | "awaits_approval"
     | "not_due"
     | "excluded"
     | "blocked"
@@ -126,8 +130,22 @@ function explainState(
     case "blocked":
       return { code: "blocked", message: waitingFor(task, facts) };
     default:
-      return undefined;
+      return isAwaiting(task) ? explainWait(task.wait.for, task) : undefined;
   }
+}
+
+function explainWait(
+  awaited: AwaitedThing,
+  { dateMs: untilMs }: Task,
+): Hindrance {
+  const { kind, message, onTimeout } = awaited;
+  const then = onTimeout === "fail" ? "; then it fails" : "";
+  const words = message === undefined ? "" : ` ("${message}")`;
+  return {
+    code: kind === "event" ? "awaits_event" : "awaits_approval",
+    message: `It waits for ${describeAwaited(awaited)}${words}${then}`,
+    untilMs,
+  };
 }
 
 /** Why a task has ended, when nothing that ran says it. */

@@ -25,6 +25,8 @@ export const HISTORY_TYPES = [
   "timed_out",
   "lost",
   "released",
+  "waiting",
+  "received",
   "retrying",
   "repeated",
   "missed",
@@ -69,7 +71,7 @@ export interface HistoryDraft {
     | undefined;
   /** Why an attempt failed. */
   readonly error?: TaskError | undefined;
-  /** The beginning of the result's JSON text, at most 1 KiB. */
+  /** The beginning of the JSON text of a result or an event, at most 1 KiB. */
   readonly resultPreview?: string | undefined;
   /** The progress that the worker reported, as JSON text. */
   readonly progressJson?: string | undefined;

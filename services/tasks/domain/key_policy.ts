@@ -63,6 +63,7 @@ export type KeyHolder = Pick<
   | "repeat"
   | "calls"
   | "again"
+  | "wait"
 >;
 
 /** When a run begins, and the window of requests that it is for. */
@@ -129,7 +130,7 @@ function inConflict(
   holder: KeyHolder,
   { request: { onConflict, dateMs }, repeats, nowMs }: DecideOptions,
 ): KeyDecision {
-  const isRunning = holder.status === "running";
+  const isRunning = holder.status === "running" || hasWaited(holder);
   const askedMs = dateMs ?? nowMs;
   switch (onConflict) {
     case "return":
@@ -230,11 +231,17 @@ function closesAtMs(
   return startedAtMs === undefined ? dateMs : calls.untilMs;
 }
 
+/** Tells whether a run waits for an event or an approval, or has done so. */
+function hasWaited({ wait }: KeyHolder): boolean {
+  return wait?.for !== undefined || wait?.resumed !== undefined;
+}
+
 /**
  * Tells whether a run has begun with values from before, so that new values
  * need another one: it is under way, or waits to be retried.
  */
-function hasBegun({ status, pausedFrom }: KeyHolder): boolean {
-  return status === "running" ||
+function hasBegun(holder: KeyHolder): boolean {
+  const { status, pausedFrom } = holder;
+  return hasWaited(holder) || status === "running" ||
     (status === "paused" ? pausedFrom : status) === "retry";
 }

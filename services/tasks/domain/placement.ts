@@ -8,6 +8,7 @@
 
 import { calendarLink, isFinal, type Task, type TaskStatus } from "./task.ts";
 import { lateFromMs } from "./transitions/repetition.ts";
+import { WAIT_CODES } from "./wait.ts";
 
 /**
  * How many milliseconds earlier one step of priority ranks a task: one minute
@@ -43,11 +44,13 @@ export interface Placement {
    * other task, and once it was canceled or has expired.
    */
   readonly failingSinceMs?: number | undefined;
+  /** What it waits for, as one of `WAIT_CODES`; absent when it does not wait. */
+  readonly awaits?: number | undefined;
 }
 
 /** Computes the indexed values of a task. */
 export function computePlacement(task: Task): Placement {
-  const { status, key } = task;
+  const { status, key, wait } = task;
   const isTakeable = task.isDue && TAKEABLE_STATUSES.includes(status);
   const wakeAtMs = computeWake(task);
   return {
@@ -57,6 +60,7 @@ export function computePlacement(task: Task): Placement {
     wakeAtMs,
     liveKey: isFinal(status) ? undefined : key,
     failingSinceMs: computeFailing(task),
+    awaits: wait?.for && WAIT_CODES[wait.for.kind],
   };
 }
 

@@ -9,6 +9,7 @@
 
 import type { CronDialect } from "./cron_expression.ts";
 import type { Actor, Retain } from "./records.ts";
+import type { TaskWait } from "./wait.ts";
 
 /** A task: the definition that its owner asked for, and its current state. */
 export interface Task extends TaskDefinition, TaskState {
@@ -194,6 +195,8 @@ interface TaskState {
    * get the same answer.
    */
   readonly settled: SettledAttempt | undefined;
+  /** Its waits for events and approvals; absent when the run has none. */
+  readonly wait: TaskWait | undefined;
   /**
    * The number of the last attempt, which grows with each attempt. Systems
    * outside can use it to refuse the effects of older attempts.
@@ -340,7 +343,13 @@ export interface SettledAttempt {
   /** The hash of its token. */
   readonly tokenHash: string;
   /** How the attempt ended. */
-  readonly outcome: "completed" | "failed" | "released" | "lost" | "canceled";
+  readonly outcome:
+    | "completed"
+    | "failed"
+    | "released"
+    | "waited"
+    | "lost"
+    | "canceled";
 }
 
 /** The statuses of tasks that have not ended. */
@@ -468,6 +477,7 @@ export const BLANK_TASK: Task = {
   error: undefined,
   attempt: undefined,
   settled: undefined,
+  wait: undefined,
   fence: 0,
   firstTriedAtMs: undefined,
   updatedAtMs: 0,

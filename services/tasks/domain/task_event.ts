@@ -12,6 +12,7 @@ import type { FieldChange, HistoryDraft } from "./history.ts";
 import type { Failure, RetryPolicy } from "./retry_policy.ts";
 import type { Schedule } from "./schedule.ts";
 import type { CallWindow, NextRun, Task, TaskDefinition } from "./task.ts";
+import type { AskedThing, TimeoutRule } from "./wait.ts";
 
 /** Something that happens to a task. */
 export type TaskEvent =
@@ -74,6 +75,34 @@ export type TaskEvent =
     readonly lease: LeaseProof;
     readonly delayMs?: number | undefined;
     readonly reason?: string | undefined;
+  }
+  /** The attempt ends, and the task waits for an event or an approval. */
+  | {
+    readonly kind: "wait";
+    readonly lease: LeaseProof;
+    /** What it waits for. */
+    readonly asked: AskedThing;
+    /** How long it waits, in milliseconds. */
+    readonly timeoutMs: number;
+    /** What the end of that time does. */
+    readonly onTimeout: TimeoutRule;
+    /** What people are asked or told. */
+    readonly message?: string | undefined;
+    /** What the next attempts get; what was saved before stays if absent. */
+    readonly stateJson?: string | undefined;
+    readonly http?: HttpFact | undefined;
+  }
+  /** A caller sends an event to the task. */
+  | {
+    readonly kind: "send_event";
+    readonly name: string;
+    readonly dataJson: string;
+  }
+  /** A person approves what the task waits for, or rejects it. */
+  | {
+    readonly kind: "decide";
+    readonly isApproved: boolean;
+    readonly comment?: string | undefined;
   }
   /**
    * The server process that made the push call is gone, or the task is found

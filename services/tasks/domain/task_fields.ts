@@ -34,6 +34,7 @@ import { RETRY_POLICY } from "./retry_schema.ts";
 import { DIALECT_WARNINGS } from "./dialect_warning.ts";
 import { type Task, TASK_STATUSES, type TaskDefinition } from "./task.ts";
 import { optionalTime } from "./instant.ts";
+import { AWAITED } from "./wait_schema.ts";
 import {
   ACTOR,
   ATTEMPT_SHOWN,
@@ -453,6 +454,16 @@ export const TASK_FIELDS = {
         "task asked for",
       TIME,
     ),
+    mayLack: true,
+  },
+  waiting_for: {
+    kind: "service",
+    shown: said(
+      "The event or approval it waits for; it is `scheduled` for the end of " +
+        "the wait",
+      AWAITED.json,
+    ),
+    isMomentary: true,
     mayLack: true,
   },
   revived_dependents: {

@@ -23,6 +23,7 @@ import { END_EVENTS } from "./transitions/run_end.ts";
 import { runAfter } from "./transitions/run_after.ts";
 import { SERVICE_EVENTS } from "./transitions/service_events.ts";
 import { calendarChanged, update } from "./transitions/update.ts";
+import { WAIT_EVENTS } from "./transitions/wait.ts";
 import { wake } from "./transitions/wake.ts";
 
 const HANDLERS: Handlers = {
@@ -34,6 +35,7 @@ const HANDLERS: Handlers = {
   ...END_EVENTS,
   ...OWNER_EVENTS,
   ...SERVICE_EVENTS,
+  ...WAIT_EVENTS,
 };
 
 /**

@@ -12,7 +12,7 @@ import { assert, assertEquals } from "@std/assert";
 import { eachRound } from "../../../tests/support/rounds.ts";
 import type { SeededRandom } from "../../../tests/support/seeded_random.ts";
 import { computePlacement } from "./placement.ts";
-import type { TaskEvent, Transition } from "./task_event.ts";
+import type { LeaseProof, TaskEvent, Transition } from "./task_event.ts";
 import {
   type Changed,
   definitionWith,
@@ -22,6 +22,7 @@ import {
   TaskStory,
   WORKER,
 } from "./testing/task_story.ts";
+import { MAX_KEPT_CHARS, MAX_KEPT_EVENTS } from "./wait.ts";
 
 const HOUR_MS = 3_600_000;
 const EVENTS = 60;
@@ -200,6 +201,20 @@ function assertSound(task: Task): void {
   // Objects of the same shape, with every field present, are the fastest.
   assertEquals(Object.keys(task), Object.keys(BLANK_TASK));
   assertPlaced(task);
+  const { wait } = task;
+  if (isFinal(task.status)) assertEquals(wait, undefined);
+  if (wait?.for !== undefined) {
+    const asleep = [task.status, task.pausedFrom, task.isDue];
+    assert(
+      asleep.join() === "scheduled,,false" ||
+        asleep.join() === "paused,scheduled,false",
+      asleep.join(),
+    );
+  }
+  const kept = wait?.events ?? [];
+  assert(kept.length <= MAX_KEPT_EVENTS);
+  const chars = kept.reduce((sum, event) => sum + event.dataJson.length, 0);
+  assert(chars <= MAX_KEPT_CHARS);
 }
 
 function assertPlaced(task: Task): void {
@@ -306,6 +321,10 @@ function drawEvent(random: SeededRandom, task: Task): TaskEvent {
     () => ({ kind: "heartbeat", lease, progressJson: "1" }),
     () => ({ kind: "log", lease, lines: ["a"] }),
     () => ({ kind: "release", lease, delayMs: random.below(2) * 60_000 }),
+    () => drawWait(random, lease),
+    () => drawWait(random, lease),
+    () => drawSignal(random),
+    () => drawSignal(random),
     () => ({ kind: "lose", lease, reason: "gone" }),
     () => ({
       kind: "follow_clock",
@@ -345,13 +364,40 @@ function drawEvent(random: SeededRandom, task: Task): TaskEvent {
       { kind: "wake" },
       { kind: "complete", lease, resultJson: "1" },
       { kind: "complete", lease },
+      drawWait(random, lease),
       { kind: "fail", lease, failure: { code: "x" }, message: "x" },
     ]);
+  }
+  if (task.wait?.for !== undefined && random.chance(0.3)) {
+    return drawSignal(random);
   }
   return random.chance(0.5) ? { kind: "wake" } : {
     ...START,
     ...(random.chance(0.3) ? { bootId: "boot" } : {}),
   };
+}
+
+function drawWait(random: SeededRandom, lease: LeaseProof): TaskEvent {
+  return {
+    kind: "wait",
+    lease,
+    asked: random.chance(0.5)
+      ? { kind: "event", event: random.pick(["a", "b"]) }
+      : { kind: "approval", by: "member", byAnother: false },
+    timeoutMs: random.pick([1_000, HOUR_MS]),
+    onTimeout: random.pick(["resume", "fail"]),
+    ...(random.chance(0.5) ? { stateJson: "1" } : {}),
+  };
+}
+
+function drawSignal(random: SeededRandom): TaskEvent {
+  return random.chance(0.5)
+    ? { kind: "decide", isApproved: random.chance(0.5) }
+    : {
+      kind: "send_event",
+      name: random.pick(["a", "b"]),
+      dataJson: "x".repeat(random.pick([1, 30_000])),
+    };
 }
 
 function drawUpdate(random: SeededRandom, task: Task): TaskEvent {

@@ -58,6 +58,12 @@ const MATRIX: Readonly<Record<string, readonly Expectation[]>> = {
   // deno-fmt-ignore
   release:          ["!lease",    "!lease",    "!lease",    "waiting",   "!lease",    "!lease",    "!lease",    "!lease",    "!lease",    "!lease",   "!lease",   "!lease",   "!lease"],
   // deno-fmt-ignore
+  wait:             ["!lease",    "!lease",    "!lease",    "scheduled", "!lease",    "!lease",    "!lease",    "!lease",    "!lease",    "!lease",   "!lease",   "!lease",   "!lease"],
+  // deno-fmt-ignore
+  send_event:       ["scheduled", "blocked",   "waiting",   "running",   "retry",     "retry",     "done",      "done",      "paused",    "!state",   "!state",   "!state",   "!state"],
+  // deno-fmt-ignore
+  decide:           ["!state",    "!state",    "!state",    "!state",    "!state",    "!state",    "!state",    "!state",    "!state",    "!state",   "!state",   "!state",   "!state"],
+  // deno-fmt-ignore
   lose:             ["!lease",    "!lease",    "!lease",    "waiting",   "!lease",    "!lease",    "!lease",    "!lease",    "!lease",    "!lease",   "!lease",   "!lease",   "!lease"],
   // deno-fmt-ignore
   follow_clock:     ["=",         "=",         "=",         "running",   "=",         "=",         "=",         "=",         "=",         "=",        "=",        "=",        "="],
@@ -100,6 +106,9 @@ const MATRIX: Readonly<Record<string, readonly Expectation[]>> = {
  */
 const KINDS: Readonly<Record<TaskEventKind, true>> = {
   calendar_changed: true,
+  wait: true,
+  send_event: true,
+  decide: true,
   wake: true,
   start: true,
   accept: true,
@@ -269,6 +278,15 @@ function createEvent(row: string, task: Task): TaskEvent {
     complete: { kind: "complete", lease },
     fail: { kind: "fail", lease, failure: { code: "x" }, message: "x" },
     release: { kind: "release", lease },
+    wait: {
+      kind: "wait",
+      lease,
+      asked: { kind: "event", event: "paid" },
+      timeoutMs: 60_000,
+      onTimeout: "resume",
+    },
+    send_event: { kind: "send_event", name: "paid", dataJson: "1" },
+    decide: { kind: "decide", isApproved: true },
     lose: { kind: "lose", lease, reason: "the server is gone" },
     calendar_changed: { kind: "calendar_changed" },
     follow_clock: {

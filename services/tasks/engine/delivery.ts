@@ -31,7 +31,7 @@ import {
   planCall,
   type TaskView,
 } from "./push_request.ts";
-import { keptResult } from "./stored_json.ts";
+import { cleanWait, keptResult } from "./stored_json.ts";
 import { SecretsError } from "./tenant_keys.ts";
 import type { UserDelivery, UserMirroring } from "./user_mirroring.ts";
 import type { Vault } from "./vault.ts";
@@ -357,6 +357,13 @@ function eventOfCall(outcome: PushOutcome, call: MadeCall): TaskEvent {
           scrubber,
         }),
         message: verdict.message && clean(verdict.message),
+        http,
+      };
+    case "waiting":
+      return {
+        kind: "wait",
+        lease,
+        ...cleanWait(verdict.wait, scrubber),
         http,
       };
     case "failed":

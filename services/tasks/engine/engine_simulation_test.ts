@@ -20,6 +20,7 @@ const SEEDS = [
 
 Deno.test("Engine keeps its promises through crashes, faults and clock changes", async (test) => {
   let [crashes, starts, calm] = [0, 0, 0];
+  const waits = new Set<string>();
   const perKind = countRounds(1);
   for (const seed of SEEDS.flatMap((seeds) => seeds.slice(0, perKind))) {
     await test.step(`seed ${seed}`, async () => {
@@ -28,10 +29,14 @@ Deno.test("Engine keeps its promises through crashes, faults and clock changes",
       crashes += report.crashes;
       starts += report.starts;
       if (report.isCalm) calm++;
+      for (const end of Object.keys(report.waits)) waits.add(end);
     });
   }
-  const told = JSON.stringify({ crashes, starts, calm });
+  const told = JSON.stringify({ crashes, starts, calm, waits: [...waits] });
   assert(crashes > 5 && starts > 100 && calm >= 1, told);
+  for (const end of ["approval", "event", "timeout"]) {
+    assert(waits.has(end), told);
+  }
 });
 
 Deno.test("simulate() does the same again from the same seed", async () => {

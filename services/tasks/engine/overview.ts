@@ -17,6 +17,7 @@ import {
   type LateTasks,
   type QueueCounts,
 } from "../store/kept_counts.ts";
+import type { TaskPage } from "../store/queries.ts";
 import type { StatusCounts } from "../store/store.ts";
 import type { Engine } from "./engine.ts";
 
@@ -74,6 +75,8 @@ export interface Survey {
   readonly workers: readonly QueueState[];
   /** The jobs with the most tasks, at most {@linkcode MAX_QUEUES}. */
   readonly jobs: readonly QueueState[];
+  /** How many tasks wait for an approval. */
+  readonly approvals: NonNullable<TaskPage["count"]>;
   /** Schedules whose last run has failed, the latest failure first. */
   readonly failing: readonly Task[];
   /** Pull workers that do not ask for tasks although some are late. */
@@ -132,11 +135,15 @@ async function surveyTenant(
   const nowMs = parts.clock.nowMs();
   const { store, workers } = parts;
   const of = { tenantId, statuses: COUNTED, limit: MAX_QUEUES };
-  const [counts, byWorker, byJob, failing] = await Promise.all([
+  const [counts, byWorker, byJob, failing, approving] = await Promise.all([
     store.counts({ tenantId }),
     store.topCounts({ ...of, by: "worker" }),
     store.topCounts({ ...of, by: "job" }),
     store.failingTasks({ tenantId, limit: MAX_FAILING }),
+    store.listTasks({
+      ...{ tenantId, awaits: "approval", by: "date", sort: "date" } as const,
+      ...{ order: "asc", limit: 1, count: true } as const,
+    }),
   ]);
   const late = await store.lateTasks({
     ...{ tenantId, workerIds: pickLatest(byWorker) },
@@ -175,6 +182,7 @@ async function surveyTenant(
     },
     workers: longest(states),
     jobs: longest(jobs),
+    approvals: approving.count ?? { value: 0, isExact: true },
     failing,
     silent: longest(silent),
     unasked: longest(

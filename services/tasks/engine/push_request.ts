@@ -18,6 +18,7 @@ import {
   type RenderOutcome,
 } from "../secrets/template.ts";
 import type { Task } from "../domain/task.ts";
+import { showResumed } from "../domain/wait_schema.ts";
 import type { Scrubber } from "../secrets/scrub.ts";
 import { type CallbackData, parseCallbackData } from "./task_writes.ts";
 import { dependencyResults } from "./dependency_results.ts";
@@ -204,6 +205,10 @@ export async function planCall(
         started_at: new Date(task.startedAtMs ?? 0).toISOString(),
       },
       dependencies: dependencies.get(task),
+      ...showResumed(task, {
+        payloads: true,
+        place: (json) => embedded.place(json),
+      }),
     },
     embedded,
     secrets: secrets.values,

@@ -6,6 +6,7 @@
  * @module
  */
 
+import type { ReadWait } from "../domain/wait_schema.ts";
 import type { Scrubber } from "../secrets/scrub.ts";
 
 /** The most bytes of a result's JSON text that are stored. */
@@ -24,6 +25,22 @@ interface KeptResult {
   readonly resultJson: string;
   /** Whether the text is only the beginning of the result. */
   readonly isResultTruncated?: true;
+}
+
+/** Removes the secrets from what a worker says that its task waits for. */
+export function cleanWait(
+  wait: ReadWait,
+  scrubber: Scrubber | undefined,
+): ReadWait {
+  if (scrubber === undefined) return wait;
+  const { message, stateJson } = wait;
+  return {
+    ...wait,
+    message: message === undefined ? undefined : scrubber.scrubText(message),
+    stateJson: stateJson === undefined
+      ? undefined
+      : JSON.stringify(scrubber.scrubJson(JSON.parse(stateJson))),
+  };
 }
 
 /** How a result is stored. */

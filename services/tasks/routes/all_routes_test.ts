@@ -34,6 +34,8 @@ const EXPECTED: readonly (readonly [HostKind | "any", string, string])[] = [
   ["tenant", "POST", "/v1/tasks/:id/run"],
   ["tenant", "POST", "/v1/tasks/:id/pause"],
   ["tenant", "POST", "/v1/tasks/:id/resume"],
+  ["tenant", "POST", "/v1/tasks/:id/events"],
+  ["tenant", "POST", "/v1/tasks/:id/approval"],
   ["tenant", "GET", "/v1/tasks/:id/attempts"],
   ["tenant", "GET", "/v1/tasks/:id/explain"],
   ["tenant", "GET", "/v1/overview"],
@@ -61,6 +63,7 @@ const EXPECTED: readonly (readonly [HostKind | "any", string, string])[] = [
   ["tenant", "POST", "/v1/leases/:id/complete"],
   ["tenant", "POST", "/v1/leases/:id/fail"],
   ["tenant", "POST", "/v1/leases/:id/release"],
+  ["tenant", "POST", "/v1/leases/:id/wait"],
   ["tenant", "POST", "/v1/leases/:id/log"],
   ["tenant", "POST", "/v1/leases/batch"],
   ["tenant", "GET", "/v1/users"],
@@ -120,7 +123,6 @@ const EXPECTED: readonly (readonly [HostKind | "any", string, string])[] = [
 
 /** Paths of planned routes, which do not exist yet. */
 const LATER = [
-  "/api/v1/tasks/tsk_1/events",
   "/",
   "/metrics",
 ];
@@ -174,7 +176,7 @@ Deno.test("GET /openapi.json is that document", async () => {
   await close();
 });
 
-Deno.test("the document and its page have at most 72 KB when compressed", async () => {
+Deno.test("the document and its page have at most 76 KB when compressed", async () => {
   const { routes, close } = await open();
   const document = buildOpenApi(routes, {
     title: "Test",
@@ -183,7 +185,7 @@ Deno.test("the document and its page have at most 72 KB when compressed", async 
   });
   for (const text of [JSON.stringify(document), apiPageHtml(document)]) {
     const { bytes } = await new CodedText(text).formFor("gzip");
-    assert(bytes.length <= 72_000, `${bytes.length} bytes`);
+    assert(bytes.length <= 76_000, `${bytes.length} bytes`);
   }
   await close();
 });

@@ -7,6 +7,7 @@
 
 import type { HistoryRecord, HistoryType } from "../domain/history.ts";
 import type { Task, TaskStatus } from "../domain/task.ts";
+import type { AskedThing } from "../domain/wait.ts";
 
 /** The filter, order and position of a list. All conditions have to hold. */
 export interface TaskQuery {
@@ -38,6 +39,8 @@ export interface TaskQuery {
   readonly errorCode?: string | undefined;
   /** Whether the tasks repeat. */
   readonly repeats?: boolean | undefined;
+  /** What the tasks wait for without a worker. */
+  readonly awaits?: AskedThing["kind"] | undefined;
   /** The time that orders the tasks; ties are broken by id. */
   readonly sort: "date" | "created_at";
   /** The direction of the order. */

@@ -122,6 +122,7 @@ export function encodeState(task: Task): string {
     error: task.error,
     attempt: task.attempt,
     settled: task.settled,
+    wait: task.wait,
     fence: unlessBlank(task, "fence"),
     firstTriedAtMs: task.firstTriedAtMs,
     updatedAtMs: task.updatedAtMs,

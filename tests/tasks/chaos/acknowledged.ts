@@ -31,6 +31,8 @@ export interface KnownTask {
   mayBeCanceled: boolean;
   /** Reports that the task's history has to have. */
   readonly reports: KnownReport[];
+  /** The data of events that it was sent, each as its JSON text. */
+  readonly events: string[];
 }
 
 /**
@@ -54,6 +56,12 @@ export interface KeyedRequest {
   readonly body: unknown;
   /** How many times the tasks that it creates are to succeed. */
   readonly runs: number;
+  /**
+   * The event that it sends to a task, which refuses it once it has ended.
+   *
+   * @default it creates tasks
+   */
+  readonly event?: { readonly taskId: string; readonly data: string };
 }
 
 /** A request with an Idempotency-Key, and its response. */
@@ -93,6 +101,7 @@ export class Acknowledged {
       fence: 0,
       mayBeCanceled: false,
       reports: [],
+      events: [],
     });
   }
 

@@ -95,6 +95,27 @@ export async function cancelSome(world: ChaosWorld): Promise<void> {
   }
 }
 
+/** Repeatedly sends a task an event that it may wait for. */
+export async function sendEvents(world: ChaosWorld): Promise<void> {
+  const { known, random } = world;
+  while (world.isOpen()) {
+    await pause(random.below(PAUSE_MS) * 4);
+    const live = [...known.tasks.values()].filter(({ end }) =>
+      end === undefined
+    );
+    if (live.length === 0) continue;
+    const { id: taskId, runs } = random.pick(live);
+    const data = random.below(2 ** 52);
+    await sendKeyed(world, {
+      key: createKey(random),
+      path: `/api/v1/tasks/${taskId}/events`,
+      body: { event: "go", data },
+      runs,
+      event: { taskId, data: `${data}` },
+    });
+  }
+}
+
 /**
  * Sends a request with an Idempotency-Key and records the response. A request
  * that fails stays in `known.open` and is sent again later.
@@ -104,7 +125,7 @@ export async function sendKeyed(
   request: KeyedRequest,
 ): Promise<void> {
   const { client, known } = world;
-  const { key, path, body, runs } = request;
+  const { key, path, body, runs, event } = request;
   known.open.push(request);
   const answer = await tryCall(
     world,
@@ -117,12 +138,15 @@ export async function sendKeyed(
   if (answer === undefined) return;
   const { status, json } = answer;
   known.open.splice(known.open.indexOf(request), 1);
+  if (status === 409 && event !== undefined) return;
   if (status !== 200 && status !== 201) {
     known.fault(`${path} answered ${status} ${JSON.stringify(json)}`);
     return;
   }
   known.answers.push({ ...request, status, json });
-  for (const task of readTasks(json)) known.created(task, runs);
+  if (event !== undefined) {
+    known.tasks.get(event.taskId)?.events.push(event.data);
+  } else for (const task of readTasks(json)) known.created(task, runs);
 }
 
 /**

@@ -21,6 +21,7 @@ import {
   type ChaosWorld,
   createBatches,
   createSingles,
+  sendEvents,
   sendKeyed,
 } from "./chaos_clients.ts";
 import { ChaosWorker } from "./chaos_workers.ts";
@@ -174,6 +175,7 @@ class ChaosRun {
       ...Array.from({ length: SINGLES }, () => createSingles(world)),
       createBatches(world),
       cancelSome(world),
+      sendEvents(world),
       ...this.#workers.map((worker) => worker.work(world)),
     ];
     const ended = Promise.allSettled(clients);

@@ -13,14 +13,19 @@ import { type ChaosWorld, tryCall } from "./chaos_clients.ts";
 interface Outcome {
   readonly lease: LeaseJson;
   readonly word: Readonly<Record<string, unknown>> & {
-    readonly action: "complete" | "fail" | "release";
+    readonly action: "complete" | "fail" | "release" | "wait";
   };
   /** Whether it was sent before, and the answer was lost. */
   mayBeApplied: boolean;
 }
 
 /** The type of the history record of each report. */
-const TYPES = { complete: "succeeded", fail: "failed", release: "released" };
+const TYPES = {
+  complete: "succeeded",
+  fail: "failed",
+  release: "released",
+  wait: "waiting",
+};
 
 interface SaidLease {
   readonly repeated: boolean;
@@ -180,7 +185,14 @@ function judge(
 
 function pickWord({ random }: ChaosWorld): Outcome["word"] {
   const share = random.next();
-  if (share < 0.9) return { action: "complete", result: { ok: true } };
+  if (share < 0.85) return { action: "complete", result: { ok: true } };
+  if (share < 0.9) {
+    const state = { n: random.below(1_000) };
+    return {
+      action: "wait",
+      wait_for: { event: "go", timeout: "PT1S", state },
+    };
+  }
   return share < 0.95
     ? { action: "fail", error: "by chance" }
     : { action: "release" };

@@ -23,6 +23,7 @@ const ENDINGS: readonly string[] = [
   "timed_out",
   "lost",
   "released",
+  "waiting",
   "canceled",
 ];
 
@@ -60,7 +61,7 @@ function endFault(known: KnownTask, task: TaskJson): string | undefined {
 }
 
 function historyFault(
-  { runs, reports }: KnownTask,
+  { runs, reports, events }: KnownTask,
   { task, history }: {
     readonly task: TaskJson;
     readonly history: readonly HistoryJson[];
@@ -75,6 +76,15 @@ function historyFault(
   );
   if (missing !== undefined) {
     return `was refused its ${missing.type} by ${missing.lease}`;
+  }
+  for (const data of events) {
+    const told = (type: string): number =>
+      history.filter((record) => record.type === type && record.result === data)
+        .length;
+    const [kept, taken] = [told("received"), told("resumed")];
+    if (kept > 1 || taken > 1 || kept + taken === 0) {
+      return `was sent the event ${data}, kept ${kept} and taken ${taken} times`;
+    }
   }
   const types = history.map(({ type }) => type);
   const story = types.join(" ");

@@ -42,6 +42,7 @@ export function buildEnding(
     pausedFrom: undefined,
     isDue: false,
     attempt: undefined,
+    wait: undefined,
     firstTriedAtMs: undefined,
     isRepetition: undefined,
     held: undefined,
@@ -101,7 +102,8 @@ export function settleDate(
     const waiting = patched(task, { status: "scheduled", isDue: false });
     return { task: waiting, notes: [] };
   }
-  if (task.dateMs > nowMs) return toWait(task);
+  // The clock ends a wait whose time is over, by its rule.
+  if (task.dateMs > nowMs || task.wait?.for !== undefined) return toWait(task);
   const repetition = findRepetition(task, rules);
   if (repetition === undefined) return toDue(task, task.slotMs);
   const pending = pendingSlot(task, repetition, nowMs);

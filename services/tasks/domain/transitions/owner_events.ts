@@ -30,6 +30,7 @@ import {
   isSpawning,
   toGrid,
 } from "./repetition.ts";
+import { isAwaiting, resumeByHand } from "./wait.ts";
 
 /**
  * Cancels a live task at once, even during an attempt. The attempt ends as
@@ -137,6 +138,7 @@ const run: Handler<"run"> = (task, _event, context) => {
   const { nowMs } = context;
   const refusal = runRefusal(task);
   if (refusal !== undefined) return wrongState(`Cannot run: ${refusal}`);
+  if (isAwaiting(task)) return resumeByHand(task, context);
   const isUntried = task.firstTriedAtMs === undefined;
   if (isSpawning(task) && isUntried) {
     const notes: readonly Note[] = [{ type: "spawned", amount: 1 }];

@@ -43,6 +43,7 @@ Deno.test("pause() keeps a task from being found, and resume() puts it back", ()
     wakeAtMs: undefined,
     liveKey: undefined,
     failingSinceMs: undefined,
+    awaits: undefined,
   });
   assertEquals(story.types({ kind: "resume" }), ["resumed", "due"]);
   assertEquals([story.task.status, story.task.pausedFrom !== undefined], [

@@ -32,7 +32,11 @@ export function runAfter(
     return wrongState("Cannot run the task after this run: the task repeats");
   }
   const defined = patched(task, pickDefinition(definition));
-  if (status === "running") {
+  // A run that waits, or has waited, has begun.
+  if (
+    status === "running" || task.wait?.for !== undefined ||
+    task.wait?.resumed !== undefined
+  ) {
     if (changes.length === 0 && isSame(task.again, next)) return undefined;
     return {
       task: patched(defined, { again: next }),
@@ -76,6 +80,7 @@ export function runAgain(
     startWithinMs: undefined,
     calls,
     again: undefined,
+    wait: undefined,
     isDue: false,
     firstTriedAtMs: undefined,
   });

@@ -43,7 +43,7 @@ const MOST_BYTES_OF_A_UNIT = 3;
  * Returns the beginning of a text, at most 1 KiB of UTF-8, cut between
  * characters.
  */
-function cutPreview(text: string): string {
+export function cutPreview(text: string): string {
   if (text.length * MOST_BYTES_OF_A_UNIT <= MAX_PREVIEW_BYTES) return text;
   const { read } = new TextEncoder()
     .encodeInto(text, new Uint8Array(MAX_PREVIEW_BYTES));
@@ -135,6 +135,7 @@ function followRun(
     scheduleSinceMs: isHeld ? task.scheduleSinceMs : forRun.scheduleSinceMs,
     dateMs,
     isDue,
+    wait: undefined,
     firstTriedAtMs: undefined,
   });
   notes.push({ type: "repeated", nextDateMs: dateMs });
@@ -208,7 +209,7 @@ export function failAttempt(
   if (decision.kind === "stop") {
     const reason = STOP_REASONS[decision.reason];
     const notes = [note, { type: "exhausted", message: reason }] as const;
-    return preceded(notes, endRun(failedTask, context));
+    return preceded(notes, endFailedRun(failedTask, context));
   }
   const { atMs: dateMs } = decision;
   return {
@@ -234,7 +235,7 @@ const STOP_REASONS: Readonly<
  * Ends a run that has failed for good. The history already has a record of the
  * failure.
  */
-function endRun(task: Task, context: EventContext): Step {
+export function endFailedRun(task: Task, context: EventContext): Step {
   const ended = patched(task, { lastOutcome: "failed" });
   const repetition = findRepetition(task, context.rules);
   const ending = buildEnding(task, "failed", context);

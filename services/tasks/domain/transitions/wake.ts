@@ -18,6 +18,7 @@ import {
   type Step,
 } from "../task_event.ts";
 import { findRepetition } from "../rules.ts";
+import { describeAwaited } from "../wait.ts";
 import {
   dateOfSlot,
   finishedRuns,
@@ -34,6 +35,7 @@ import { end, missedNotes, settleDate } from "./due.ts";
 import { hasAttempt, type RunningTask } from "./lease.ts";
 import { failAttempt, loseAttempt } from "./run_end.ts";
 import { requeueUnheld } from "./service_events.ts";
+import { endWait, isAwaiting } from "./wait.ts";
 
 /**
  * The most tasks that one event creates; the clock creates the others right
@@ -273,8 +275,12 @@ function expire(task: Task, context: EventContext): Step {
       const message = "the task expired before the next repetition";
       return end(task, { status: "complete", message }, context);
     }
-    default:
-      return end(task, { status: "expired" }, context);
+    default: {
+      const message = isAwaiting(task)
+        ? `it waited for ${describeAwaited(task.wait.for)}`
+        : undefined;
+      return end(task, { status: "expired", message }, context);
+    }
   }
 }
 
@@ -291,6 +297,7 @@ function wakeDated(task: Task, context: EventContext): Step | undefined {
     const notes = [{ type: "moved", message, nextDateMs: dateMs }] as const;
     return { task: waiting, notes };
   }
+  if (isAwaiting(task)) return endWait(task, context);
   const repetition = findRepetition(task, context.rules);
   return repetition !== undefined && isSpawning(task) &&
       task.status === "scheduled" && task.firstTriedAtMs === undefined

@@ -460,6 +460,7 @@ Deno.test("wake() takes a task back that is not due any more since the clock was
     wakeAtMs: NOON_MS,
     liveKey: undefined,
     failingSinceMs: undefined,
+    awaits: undefined,
   });
   story.nowMs += HOUR_MS;
   story.happens({ kind: "wake" });

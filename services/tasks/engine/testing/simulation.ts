@@ -27,6 +27,8 @@ export interface SimulationReport {
   readonly tasks: number;
   /** How many attempts were started. */
   readonly starts: number;
+  /** How many waits have ended in each way. */
+  readonly waits: Readonly<Record<string, number>>;
   /** How many instances used the store. */
   readonly engines: number;
   /** How often a process died. */
@@ -119,6 +121,7 @@ export async function simulate(
     writes: ledger.writes,
     tasks: ledger.tasks.size,
     starts: ledger.starts,
+    waits: ledger.waits.ends,
     engines: world.fleet.engines,
     crashes: world.crashes,
   };

@@ -143,6 +143,7 @@ const ENDS: readonly HistoryType[] = [
   ...EXECUTIONS,
   "lost",
   "released",
+  "waiting",
   "canceled",
 ];
 

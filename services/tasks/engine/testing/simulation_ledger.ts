@@ -14,6 +14,7 @@ import { isBlocked } from "../../domain/dependency_rules.ts";
 import { findOccurrence, parseTiming } from "../../domain/schedule.ts";
 import { isFinal, type Task } from "../../domain/task.ts";
 import { CallLedger } from "./call_ledger.ts";
+import { WaitLedger } from "./wait_ledger.ts";
 import type { Calendar } from "../repositories.ts";
 import type { WorkerDefinition } from "../../domain/records.ts";
 import type {
@@ -76,6 +77,8 @@ export class SimulationLedger {
   /** Times of starts by worker, for the rate limits. */
   readonly #startsByWorker = new Map<string, number[]>();
   readonly #calls = new CallLedger((what) => this.broken(what));
+  /** Checks what becomes of events. */
+  readonly waits: WaitLedger = new WaitLedger((what) => this.broken(what));
   /** The calendars by name. */
   readonly #calendars = new Map<string, KnownCalendar>();
   readonly #elapsedMs: () => number;
@@ -163,6 +166,7 @@ export class SimulationLedger {
     if (isFinal(next.status) || next.status === "done") this.#settled.add(id);
     this.#checkDependencies(previous, { next, drafts });
     this.#calls.check(previous, next);
+    this.waits.check(previous, next);
     for (const draft of drafts) this.#checkDraft(next, draft);
     if (next.settled?.outcome === "canceled") {
       this.canceledAttempts.add(next.settled.id);

@@ -160,9 +160,16 @@ export class TaskOwner {
     this.#acknowledge(result.task);
   }
 
-  async #meddle(id: string): Promise<void> {
-    const { random } = this.#world;
-    const make = random.pick(this.#deeds());
+  async #meddle(any: string): Promise<void> {
+    const { random, ledger } = this.#world;
+    const waiting = [...ledger.tasks.values()].filter(({ wait, key }) =>
+      wait?.for !== undefined && key === undefined
+    );
+    const isAnswer = waiting.length > 0 && random.chance(0.3);
+    const id = isAnswer ? random.pick(waiting).id : any;
+    const make = isAnswer && random.chance(0.8)
+      ? (task: Task) => this.#signal(task)
+      : random.pick(this.#deeds());
     if (random.chance(0.05)) return await this.#remove(id);
     if (random.chance(0.1)) return await this.#retryWithAll(this.#cause(id));
     const outcome = await this.#world.insist(({ changes }) =>
@@ -216,6 +223,9 @@ export class TaskOwner {
         dateMs: drawing.nowMs + random.below(300_000) - 100_000,
         changes: [],
       }),
+      (task) => this.#signal(task),
+      (task) => this.#signal(task),
+      (task) => this.#signal(task),
       update("priority", { priority: random.below(19) - 9 }),
       update("repeat", { repeat: drawRepeat(drawing) }),
       // The group stays the same, since a new group would have to count running
@@ -229,6 +239,18 @@ export class TaskOwner {
           })(task)
           : undefined,
     ];
+  }
+
+  /** The event or the decision that a task waits for, or one that it may. */
+  #signal(task: Task): TaskEvent {
+    const { random } = this.#world;
+    return task.wait?.for?.kind === "approval"
+      ? { kind: "decide", isApproved: random.chance(0.5) }
+      : {
+        kind: "send_event",
+        name: random.pick(["go", "go", "other"]),
+        dataJson: `${random.below(2 ** 52)}`,
+      };
   }
 
   /** A task by which another one has failed, if there is one. */

@@ -13,7 +13,7 @@ import { SIMULATED_TENANT_ID } from "./simulated_workers.ts";
 import type { SimulatedWorld } from "./simulation_world.ts";
 
 /** The report of a worker at the end of an attempt. */
-export type LastWord = "complete" | "fail" | "release";
+export type LastWord = "complete" | "fail" | "release" | "wait";
 
 const LEASE_MS = 15_000;
 
@@ -171,9 +171,8 @@ export function lastWord(
   if (isHealed) return "complete";
   const chance = random.next();
   if (chance < profile.failShare) return "fail";
-  return chance < profile.failShare + profile.releaseShare
-    ? "release"
-    : "complete";
+  if (chance < profile.failShare + profile.releaseShare) return "release";
+  return random.chance(0.15) ? "wait" : "complete";
 }
 
 /** Reports the end of an attempt until there is an answer. */
@@ -201,6 +200,17 @@ export async function say(
             };
           case "release":
             return { kind: "release", lease, delayMs };
+          case "wait":
+            return {
+              kind: "wait",
+              lease,
+              asked: random.chance(0.7)
+                ? { kind: "event", event: "go" }
+                : { kind: "approval", by: "member", byAnother: false },
+              timeoutMs: 1_000 + random.below(60_000),
+              onTimeout: random.pick(["resume", "resume", "fail"]),
+              stateJson: `"${lease.id}"`,
+            };
         }
       },
     })

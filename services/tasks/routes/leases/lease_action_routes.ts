@@ -54,6 +54,9 @@ import {
 /** Most reports of a batch. */
 const MAX_REPORTS = 1_000;
 
+/** Most bytes of a wait, whose state may be written with escapes. */
+const MAX_WAIT_BYTES = 524_288;
+
 /** Most values of a batch: a thousand for each report. */
 const MAX_VALUES = 1_048_576;
 
@@ -141,6 +144,26 @@ export function leaseActionRoutes(
         example: { reason: "shutting down" },
       }),
       report: (body) => ({ ...body, action: "release" }),
+    }),
+    actionRoute({
+      ...common,
+      action: "wait",
+      summary: "Wait for an event or an approval",
+      description: "Ends the attempt: the task waits without a worker, and " +
+        "no try is spent. The event, the decision or the end of the wait's " +
+        "time makes it due again; the next lease has that in `resumed`. It " +
+        "may be reported twice.",
+      body: requiredBody(REPORT_BODIES.wait, {
+        maxBytes: () => MAX_WAIT_BYTES,
+        example: {
+          wait_for: {
+            event: "paid",
+            timeout: "P3D",
+            state: { invoice: 17 },
+          },
+        },
+      }),
+      report: (body) => ({ ...body, action: "wait" }),
     }),
     actionRoute({
       ...common,

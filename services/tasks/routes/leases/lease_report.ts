@@ -8,6 +8,7 @@
 import type { Task } from "../../domain/task.ts";
 import type { LeaseProof, TaskEvent } from "../../domain/task_event.ts";
 import {
+  cleanWait,
   copyBeginning,
   cutWith,
   keptResult,
@@ -274,6 +275,12 @@ function eventOfReport(
         reason: reason === undefined ? undefined : text(reason),
       };
     }
+    case "wait":
+      return {
+        kind: "wait",
+        lease: UNPROVEN,
+        ...cleanWait(report.wait_for, scrubber),
+      };
     case "log": {
       // The lines are cleaned together, since a secret with line ends, such as
       // a key, spans several lines.

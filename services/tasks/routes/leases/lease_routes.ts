@@ -17,6 +17,7 @@ import { EmbeddedJson } from "../../engine/stored_json.ts";
 import type { Grant } from "../../engine/waiter.ts";
 import type { Task } from "../../domain/task.ts";
 import { optionalTime } from "../../domain/instant.ts";
+import { showResumed } from "../../domain/wait_schema.ts";
 import { viewTask } from "../tasks/task_view.ts";
 import type { ApiParts } from "../api_parts.ts";
 import { type Answer, json } from "../../http/answer.ts";
@@ -154,6 +155,7 @@ async function leaseTasks(
     expires_at: optionalTime(task.attempt?.expiresAtMs),
     secrets,
     dependencies: dependencies.get(task),
+    ...showResumed(task, { payloads, place: (json) => embedded.place(json) }),
   }));
   return json({ leases }, {
     embedded,

@@ -42,6 +42,7 @@ import {
 } from "../../../shared/schema/object.ts";
 import { TASK_STATUSES } from "../../domain/task.ts";
 import { dateTime, durationMs, JOB_NAME } from "../../domain/value_schemas.ts";
+import { RESUMED, WAIT_FOR } from "../../domain/wait_schema.ts";
 import { MAX_TASK_RESULT_CHARS } from "../../engine/dependency_results.ts";
 import {
   MAX_SECRET_VALUE_BYTES,
@@ -177,7 +178,12 @@ const LEASE = shownObject({
     "The worker's secrets by name, where they were asked for",
     SECRET_VALUES.json,
   ),
-}, ["secrets", "dependencies"]);
+  resumed: said(
+    "What ended the wait before it, if there was one",
+    RESUMED.json,
+  ),
+  state: { description: "What the last `wait_for` of the run saved" },
+}, ["secrets", "dependencies", "resumed", "state"]);
 
 /** The leases that a worker was granted. */
 export const LEASES: Shape = named(
@@ -202,7 +208,7 @@ export const LEASES: Shape = named(
         task: TASK_EXAMPLE,
       }],
     }],
-  }, [LEASE_FACTS, TASK_PART, DEPENDENCY, SECRET_VALUES]),
+  }, [LEASE_FACTS, TASK_PART, DEPENDENCY, SECRET_VALUES, RESUMED]),
 );
 
 const STATE_EXAMPLE = {
@@ -344,6 +350,9 @@ const FIELDS = {
     ),
     reason: optional(FREE_TEXT, "Why, for the history"),
   },
+  wait: {
+    wait_for: described(WAIT_FOR, "The event or the approval to wait for"),
+  },
   log: {
     lines: described(
       parsed(
@@ -397,6 +406,11 @@ export const REPORT_BODIES: {
     object(FIELDS.release),
     "The worker gives the task back undone",
   ),
+  wait: named(
+    "LeaseWait",
+    object(FIELDS.wait),
+    "The attempt ends, and the task waits without a worker",
+  ),
   log: named(
     "LeaseLog",
     object(FIELDS.log),
@@ -420,10 +434,11 @@ export const HELD_REPORT: Schema<HeldReport> = named(
     heldReport("fail", FIELDS.fail),
     heldReport("heartbeat", FIELDS.heartbeat),
     heldReport("release", FIELDS.release),
+    heldReport("wait", FIELDS.wait),
     heldReport("log", FIELDS.log),
   ], {
-    mustBe: 'a "heartbeat", a "complete", a "fail", a "release" nor a "log" ' +
-      'by its "action"',
+    mustBe: 'a "heartbeat", a "complete", a "fail", a "release", a "wait" ' +
+      'nor a "log" by its "action"',
   }),
   "A report about a lease, with what proves that the lease is yours",
 );

@@ -109,6 +109,11 @@ const OVERVIEW: Shape = named(
       list(object({ ...WORKER, ...JOB, ...QUEUE }), { maxItems: MAX_QUEUES }),
       "The jobs with the most tasks, the most first",
     ),
+    approvals: described(WHOLE, "Tasks that wait for the approval of a person"),
+    approvals_is_exact: described(
+      boolean(),
+      "Whether `approvals` is all of them",
+    ),
     activity: described(ACTIVITY, "The last 24 hours in steps of 5 minutes"),
     failing_schedules: described(
       list(
@@ -166,6 +171,8 @@ const OVERVIEW: Shape = named(
       ...LATE_EXAMPLE,
       workers: [{ ...WORKER_EXAMPLE, ...QUEUE_EXAMPLE }],
       jobs: [{ ...WORKER_EXAMPLE, job: "welcome", ...QUEUE_EXAMPLE }],
+      approvals: 2,
+      approvals_is_exact: true,
       activity: ACTIVITY_EXAMPLE,
       failing_schedules: [{
         id: "tsk_37efnd0000749gadqcbm8b2hrm",
@@ -223,6 +230,8 @@ export function overviewRoute({ engine, plans }: ApiParts): AnyRoute {
         ...viewLate(survey.late),
         workers: survey.workers.map(viewQueue),
         jobs: survey.jobs.map(viewQueue),
+        approvals: survey.approvals.value,
+        approvals_is_exact: survey.approvals.isExact,
         activity: viewActivity(window, points),
         failing_schedules: await Promise.all(survey.failing.map(
           async (task) => {

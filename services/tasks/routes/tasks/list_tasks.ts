@@ -214,6 +214,10 @@ const LIST_QUERY = querySchema({
   ),
   due: optional(booleanText(), FILTER_WORDS.due),
   repeats: optional(booleanText(), FILTER_WORDS.repeats),
+  waiting: optional(
+    choice(["event", "approval"]),
+    "Only those that wait for an event, or for an approval, without a worker",
+  ),
   sort: withDefault(
     choice(["date", "created_at"]),
     "date",
@@ -263,7 +267,7 @@ async function listTasks(
   const { store, workers } = engine.parts;
   const { id: tenantId } = getTenant(call);
   const { query } = call;
-  const { sort, order, limit, count, fields } = query;
+  const { sort, order, limit, count, fields, waiting: awaits } = query;
   const read = await readFilter(query, { tenantId, workers, in: "query" });
   if (read.kind === "problem") return read;
   const { filter } = read;
@@ -272,13 +276,14 @@ async function listTasks(
   return await answerPage(call, {
     cursors,
     tenantId,
-    filter: formatFilter({ list: "tasks", ...filter, sort, order }),
+    filter: formatFilter({ list: "tasks", ...filter, awaits, sort, order }),
     query,
     url: `${call.baseUrl}/v1/tasks`,
     async read(position) {
       const page = await store.listTasks({
         ...filter,
         tenantId,
+        awaits,
         sort,
         order,
         limit,

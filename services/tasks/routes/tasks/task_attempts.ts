@@ -46,6 +46,7 @@ const ENDS: readonly HistoryType[] = [
   "timed_out",
   "lost",
   "released",
+  "waiting",
   "canceled",
 ];
 
@@ -57,7 +58,7 @@ export const ATTEMPT: Shape = named(
     run: said("The number of its run, 0 for the first", COUNT),
     outcome: said(
       "How it ended; `lost` when its worker fell silent, `released` when the " +
-        "worker gave it back",
+        "worker gave it back, `waiting` when it ended with a wait",
       { enum: ["running", ...ENDS] },
     ),
     started_at: said("When a worker took the task", TIME),

@@ -28,6 +28,7 @@ import { taskAttemptsRoute } from "./task_attempts.ts";
 import { taskHistoryRoute } from "./task_history.ts";
 import type { TasksParts } from "./task_schema.ts";
 import { updateTaskRoutes } from "./update_task.ts";
+import { waitRoutes } from "./wait_routes.ts";
 
 /** Makes the routes of tasks and of what is counted of them. */
 export function taskRoutes(
@@ -46,6 +47,7 @@ export function taskRoutes(
     removeTaskRoute(parts),
     ...taskVerbRoutes(parts),
     retryTaskRoute(parts),
+    ...waitRoutes(parts),
     taskHistoryRoute(parts),
     checkHistoryRoute(parts),
     taskAttemptsRoute(parts),

@@ -32,6 +32,7 @@ import { TASK_STATUSES } from "../../domain/task.ts";
 import { INPUT_FIELDS } from "../../domain/task_definition.ts";
 import { guided, TASK_WORDS } from "../../domain/other_words.ts";
 import { RETRY_POLICY } from "../../domain/retry_schema.ts";
+import { AWAITED } from "../../domain/wait_schema.ts";
 import { TASK_FIELDS } from "../../domain/task_fields.ts";
 import { KEY_POLICIES } from "../../domain/key_policy.ts";
 import { COUNT, durationMs, TEXT_OR_NULL } from "../../domain/value_schemas.ts";
@@ -116,7 +117,9 @@ function readOnlyFields(
   fields: readonly (readonly [string, ShownField])[],
 ): Readonly<Record<string, ReadOnlyField>> {
   return Object.fromEntries(
-    fields.map(([name, { shown }]) => [name, readOnly(shape(shown))]),
+    fields.map((
+      [name, { shown }],
+    ) => [name, readOnly(shape(shown, [AWAITED]))]),
   );
 }
 
@@ -278,7 +281,7 @@ export const TASK: Shape = named(
       PROPERTIES,
       FIELDS.flatMap(([name, field]) => "mayLack" in field ? [name] : []),
     ),
-    [RETRY_POLICY],
+    [RETRY_POLICY, AWAITED],
   ),
   {
     description: "Work for a date, and its progress",
@@ -291,7 +294,7 @@ export const TASK_PART: Shape = named(
   "TaskPart",
   shape(
     shownObject(PROPERTIES, TASK_FIELD_NAMES.filter((name) => name !== "id")),
-    [RETRY_POLICY],
+    [RETRY_POLICY, AWAITED],
   ),
   "A task, or the fields of it that were asked for",
 );

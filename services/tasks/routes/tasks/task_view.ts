@@ -16,6 +16,7 @@ import {
 import { EmbeddedJson } from "../../engine/stored_json.ts";
 import { policyWithUnits } from "../../domain/retry_schema.ts";
 import { optionalTime, utcTime } from "../../domain/instant.ts";
+import { showAwaited } from "../../domain/wait_schema.ts";
 import { calendarsOfRule, type EngineParts } from "../../engine/parts.ts";
 import { taskNumber } from "../../store/task_id.ts";
 import { type CallContext, getCaller, getTenant } from "../../http/call.ts";
@@ -144,6 +145,7 @@ export function viewTask(task: Task, options: TaskViewOptions): TaskView {
   if (task.parentId !== undefined) view.parent = task.parentId;
   if (task.isResultTruncated === true) view.result_truncated = true;
   if (task.again !== undefined) view.again = utcTime(task.again.dateMs);
+  if (task.wait?.for !== undefined) view.waiting_for = showAwaited(task);
   const { revivedDependents: revived } = options;
   if (revived !== undefined) view.revived_dependents = revived;
   return view;

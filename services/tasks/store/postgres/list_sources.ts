@@ -12,6 +12,7 @@ import {
   TIME_COLUMNS,
 } from "../list_query.ts";
 import type { TaskPosition } from "../queries.ts";
+import { WAIT_CODES } from "../../domain/wait.ts";
 import { WAITING_CODE } from "../task_body.ts";
 import type { SqlBuilder } from "../../../shared/postgres/sql_builder.ts";
 import { metadataLabel, tagLabel } from "./task_change.ts";
@@ -53,7 +54,7 @@ export function isFiltered(
     builder,
   );
   const isSingle = query.sort !== "date" || query.key !== undefined ||
-    query.isDue === true;
+    query.awaits !== undefined || query.isDue === true;
   return conditions.length > (query.key !== undefined ? 1 : 0) ||
     isSingle && (lanes !== undefined || statuses !== undefined);
 }
@@ -76,6 +77,13 @@ export function lookSql(
     return ofIndex(builder, subject, {
       limits,
       prefix: `state.key = ${key} AND state.key IS NOT NULL`,
+    });
+  }
+  if (query.awaits !== undefined) {
+    const awaits = builder.add(WAIT_CODES[query.awaits], "integer");
+    return ofIndex(builder, subject, {
+      limits,
+      prefix: `state.awaits = ${awaits} AND state.awaits IS NOT NULL`,
     });
   }
   if (query.isDue !== true) return ofPairs(builder, subject, limits);
@@ -293,6 +301,13 @@ function listConditions(
   }
   if (repeats !== undefined) {
     conditions.push(`state.repeats IS ${repeats ? "" : "NOT "}TRUE`);
+  }
+  if (query.awaits !== undefined) {
+    const awaits = builder.add(WAIT_CODES[query.awaits], "integer");
+    conditions.push(
+      `state.awaits = ${awaits}`,
+      `strpos(state.state, '"wait":{"for":{') > 0`,
+    );
   }
   const labels = [
     ...(query.tags ?? []).map(tagLabel),

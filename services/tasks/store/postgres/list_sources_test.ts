@@ -18,8 +18,19 @@ import {
   TEST_SERVER,
 } from "./testing/postgres_subject.ts";
 
+const AWAITS = {
+  for: {
+    kind: "approval",
+    by: "admin",
+    byAnother: false,
+    sinceMs: SAMPLE_MS,
+    onTimeout: "resume",
+  },
+} as const;
+
 serviceTest(["postgres"], {
-  name: "lookSql() reads only tasks that repeat when the list is of them",
+  name:
+    "lookSql() reads only tasks that repeat, or wait, when the list is of them",
   async fn() {
     const { store, schema, close } = await openSubject();
     const ids = sampleIds();
@@ -30,6 +41,7 @@ serviceTest(["postgres"], {
           createdAtMs: SAMPLE_MS + index,
           dateMs: SAMPLE_MS + index,
           ...(index % 500 === 499 ? { repeat: HOURLY } : {}),
+          ...(index % 500 === 498 ? { wait: AWAITS } : {}),
         }))),
     ));
     await withSchema({
@@ -46,15 +58,11 @@ serviceTest(["postgres"], {
         await pool.query(prepare);
         for (const sort of ["date", "created_at"] as const) {
           for (const order of ["asc", "desc"] as const) {
+            const query: ListSubject["query"] = {
+              ...{ tenantId: "tnt_a", by: "date", sort, order, limit: 50 },
+            };
             const subject: ListSubject = {
-              query: {
-                tenantId: "tnt_a",
-                by: "date",
-                sort,
-                order,
-                limit: 50,
-                repeats: true,
-              },
+              query: { ...query, repeats: true },
               tenant: name?.tenant ?? 0,
               lanes: undefined,
               statuses: undefined,
@@ -66,16 +74,27 @@ serviceTest(["postgres"], {
               after: { sortMs: SAMPLE_MS + 700, id: "tsk_" },
             };
             assertEquals(isFiltered(subject), false);
-            const builder = new SqlBuilder();
-            const sql = lookSql(builder, subject, { rows: 51, pairs: 51 });
-            const plan = JSON.stringify(
-              await pool.query(`EXPLAIN ${sql}`, builder.parameters),
-            );
+            const explain = async (subject: ListSubject): Promise<string> => {
+              const builder = new SqlBuilder();
+              const sql = lookSql(builder, subject, { rows: 51, pairs: 51 });
+              return JSON.stringify(
+                await pool.query(`EXPLAIN ${sql}`, builder.parameters),
+              );
+            };
+            const plan = await explain(subject);
             const [index, others] = sort === "date"
               ? [/state_repeating/, /state_by_date|Seq Scan on task_state/]
               : [/tasks_repeating/, /tasks_by_creation|Seq Scan on tasks/];
             assertMatch(plan, index);
             assertEquals(others.test(plan), false, plan);
+            if (sort !== "date") continue;
+            assertMatch(
+              await explain({
+                ...subject,
+                query: { ...query, awaits: "approval" },
+              }),
+              /state_awaiting/,
+            );
           }
         }
       }

@@ -315,6 +315,17 @@ UPDATE task_state SET repeats = true FROM tasks
   WHERE tasks.id = task_state.id AND strpos(definition, '"repeat":{') > 0;
 `;
 
+/**
+ * Creates the index of version 6. Instances of earlier versions leave the
+ * column as it is, so lists also look at the status and the state.
+ */
+const WAITING_TASKS = `
+-- 1 for tasks that wait for an event, 2 for an approval, null for all others.
+ALTER TABLE task_state ADD IF NOT EXISTS awaits smallint;
+CREATE INDEX IF NOT EXISTS state_awaiting ON task_state(tenant, awaits, date_ms, id)
+  WHERE awaits IS NOT NULL;
+`;
+
 /** All migrations in order. A migration that was released never changes. */
 export const MIGRATIONS: readonly Migration[] = [
   {
@@ -346,5 +357,11 @@ export const MIGRATIONS: readonly Migration[] = [
     name: "repeating tasks",
     compatibleSince: 1,
     sql: REPEATING_TASKS,
+  },
+  {
+    version: 6,
+    name: "waiting tasks",
+    compatibleSince: 1,
+    sql: WAITING_TASKS,
   },
 ];

@@ -57,6 +57,8 @@ export interface TaskChange {
   readonly wakeAtMs: number | undefined;
   /** When it last failed, if it repeats and its last run has failed. */
   readonly failingSinceMs: number | undefined;
+  /** The number of what it waits for. */
+  readonly awaits: number | undefined;
   /** The code of its last error. */
   readonly errorCode: string | undefined;
   /** The JSON text of what changes as it runs. */
@@ -113,7 +115,9 @@ export function prepareTask(
     return { kind: "remove", tenantId, id, expectedVersion };
   }
   demandSame(write, next);
-  const { rank, wakeAtMs, failingSinceMs } = computeStoredPlacement(next);
+  const { rank, wakeAtMs, failingSinceMs, awaits } = computeStoredPlacement(
+    next,
+  );
   const before = expectedVersion === 0
     ? undefined
     : known.before(next, expectedVersion);
@@ -143,6 +147,7 @@ export function prepareTask(
     rank,
     wakeAtMs,
     failingSinceMs,
+    awaits,
     errorCode: next.error?.code,
     state: encodeState(next),
     result: before !== undefined && before.resultJson === next.resultJson &&

@@ -29,6 +29,7 @@ class StateColumns {
   readonly ranks: Numbers = [];
   readonly wakes: Numbers = [];
   readonly failings: Numbers = [];
+  readonly awaits: Numbers = [];
   readonly errors: Texts = [];
   readonly states: string[] = [];
   readonly results: string[] = [];
@@ -47,6 +48,7 @@ class StateColumns {
       this.ranks.push(change.rank ?? null);
       this.wakes.push(change.wakeAtMs ?? null);
       this.failings.push(change.failingSinceMs ?? null);
+      this.awaits.push(change.awaits ?? null);
       this.errors.push(change.errorCode ?? null);
       this.states.push(change.state);
       this.results.push(change.result ?? NOTHING);
@@ -68,6 +70,7 @@ class StateColumns {
       builder.numbers(this.ranks, "bigint"),
       builder.numbers(this.wakes, "bigint"),
       builder.numbers(this.failings, "bigint"),
+      builder.numbers(this.awaits, "smallint"),
       builder.texts(this.errors),
       builder.longTexts(this.states),
       builder.longTexts(this.results),
@@ -89,7 +92,8 @@ class StateColumns {
 }
 
 const STATE_NAMES = "id, version, status, links, grp, job, key, date_ms, " +
-  "finished_ms, rank, wake_ms, failing_ms, error_code, state, result";
+  "finished_ms, rank, wake_ms, failing_ms, awaits, error_code, state, " +
+  "result";
 
 /** The columns of {@linkcode STATE_NAMES} that every new task has. */
 const NEW_NAMES = "id, status, grp, job, date_ms, rank, state";
@@ -116,10 +120,10 @@ export function addCreations(
     `INSERT INTO task_state(tenant, lane, was_status, ${STATE_NAMES}) ` +
       (isPlain
         ? "SELECT tenant, lane, status, id, 1, status, 0, grp, job, NULL, " +
-          "date_ms, NULL, rank, NULL, NULL, NULL, state, NULL "
+          "date_ms, NULL, rank, NULL, NULL, NULL, NULL, state, NULL "
         : "SELECT tenant, lane, status, id, version, status, " +
           "coalesce(links, 0), grp, job, key, date_ms, finished_ms, rank, " +
-          "wake_ms, failing_ms, error_code, state, result ") +
+          "wake_ms, failing_ms, awaits, error_code, state, result ") +
       `FROM unnest(${tenants}, ${lanes}, ${arrays.join(", ")}) ` +
       `AS new(tenant, lane, ${isPlain ? NEW_NAMES : STATE_NAMES})`,
   );
@@ -151,7 +155,7 @@ export function addCreations(
 function isPlainCreation(of: TaskChange): boolean {
   return of.version === 1 && of.links === undefined && of.key === undefined &&
     of.finishedAtMs === undefined && of.wakeAtMs === undefined &&
-    of.failingSinceMs === undefined &&
+    of.failingSinceMs === undefined && of.awaits === undefined &&
     of.errorCode === undefined && of.result === undefined &&
     of.history.length === 1 && of.history[0]?.seq === 1;
 }
@@ -269,7 +273,7 @@ const SET = "version = new.version, was_status = there.status, " +
   "status = new.status, links = coalesce(new.links, there.links), " +
   "grp = new.grp, job = new.job, date_ms = new.date_ms, " +
   "finished_ms = new.finished_ms, rank = new.rank, wake_ms = new.wake_ms, " +
-  "failing_ms = new.failing_ms, " +
+  "failing_ms = new.failing_ms, awaits = new.awaits, " +
   "error_code = new.error_code, state = new.state, " +
   `result = CASE new.result WHEN E'\\x${
     KEPT.charCodeAt(0).toString(16)

@@ -12,6 +12,7 @@ import {
   TIME_COLUMNS,
   wantedStatuses,
 } from "../list_query.ts";
+import { WAIT_CODES } from "../../domain/wait.ts";
 import { WAITING_CODE } from "../task_body.ts";
 import {
   type Condition,
@@ -63,6 +64,17 @@ export function listSources(
       prefix: {
         sql: "tenant = ? AND key = ? AND key IS NOT NULL",
         values: [tenant, query.key],
+      },
+      column,
+      conditions: chosen,
+    }];
+  }
+  if (query.sort === "date" && query.awaits !== undefined) {
+    return [{
+      index: "tasks_awaiting",
+      prefix: {
+        sql: "tenant = ? AND awaits = ? AND awaits IS NOT NULL",
+        values: [tenant, WAIT_CODES[query.awaits]],
       },
       column,
       conditions: chosen,
@@ -219,6 +231,9 @@ function listConditions(
   }
   if (repeats !== undefined) {
     require(`repeats IS ${repeats ? "NOT NULL" : "NULL"}`);
+  }
+  if (query.awaits !== undefined) {
+    require("awaits = ?", WAIT_CODES[query.awaits]);
   }
   for (const tag of query.tags ?? []) {
     require("instr(body, ?) > 0", JSON.stringify(tag));

@@ -349,6 +349,14 @@ CREATE INDEX tasks_repeating_by_creation ON tasks(tenant, created_ms)
   WHERE repeats IS NOT NULL;
 `;
 
+/** Creates the index of version 10. */
+const WAITING_TASKS = `
+-- 1 for tasks that wait for an event, 2 for an approval, null for all others.
+ALTER TABLE tasks ADD COLUMN awaits INTEGER;
+CREATE INDEX tasks_awaiting ON tasks(tenant, awaits, date_ms)
+  WHERE awaits IS NOT NULL;
+`;
+
 /** All migrations in order. A migration that was released never changes. */
 export const MIGRATIONS: readonly Migration[] = [
   { version: 1, name: "initial", sql: INITIAL_TABLES },
@@ -360,6 +368,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 7, name: "events", sql: EVENT_TABLES },
   { version: 8, name: "kept counts", sql: KEPT_COUNTS },
   { version: 9, name: "repeating tasks", sql: REPEATING_TASKS },
+  { version: 10, name: "waiting tasks", sql: WAITING_TASKS },
 ];
 
 /**

@@ -40,6 +40,7 @@ Deno.test("MIGRATIONS that were released never change", () => {
       [7, "events", "TWU2sRnYKrXeQHt4QWvtLz6BWG_AzWra3NmD94cvZ6k"],
       [8, "kept counts", "UbkxBbXxtb8Y25CkI4eW_DdB23d-c9fBPj-hOcn2XM8"],
       [9, "repeating tasks", "RTte3Zip3bHnReY2OTVwYDUyosENzgbEXvS1jfgN7_Y"],
+      [10, "waiting tasks", "wV5ziBNgFywsc71VZJoJ_woIAJ05n7WXCt14gw-8TEc"],
     ],
   );
 });
@@ -145,6 +146,7 @@ Deno.test("a store lists tasks of version 8 that repeat", async () => {
     const db = new DatabaseSync(databasePath(folder));
     db.exec(
       "DROP INDEX tasks_repeating; DROP INDEX tasks_repeating_by_creation; " +
+        "DROP INDEX tasks_awaiting; ALTER TABLE tasks DROP COLUMN awaits; " +
         "ALTER TABLE tasks DROP COLUMN repeats; " +
         "DELETE FROM migrations WHERE version > 8",
     );

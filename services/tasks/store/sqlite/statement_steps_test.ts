@@ -126,6 +126,8 @@ const CONSTANT: Readonly<Record<string, Call>> = {
       statuses: ["paused"],
     },
     "count of what repeats": { repeats: true, count: true },
+    "list of what waits": { awaits: "approval" },
+    "list of what waits of a job, of none": { awaits: "approval", job: "none" },
     "list of nobody": { tenantId: "tnt_none" },
   }),
   "a task": ({ reads, some }) => reads.tasks.task(TENANT, some[3]!.id),
@@ -526,7 +528,7 @@ const COPIES: readonly string[] = [
    version, status, lane, grp, job,
    CASE key WHEN 'often' THEN key ELSE key || ' of copy ' || k END,
    date_ms + ${SMALL} * k, finished_ms, rank + ${SMALL} * k, wake_ms, body, data,
-   data_at, result, result_at, failing_ms, NULL FROM copies, tasks WHERE k > 0`,
+   data_at, result, result_at, failing_ms, NULL, NULL FROM copies, tasks WHERE k > 0`,
   `INSERT INTO job_counts SELECT tenant, lane, status, job || ' ' || k, count
    FROM copies, job_counts WHERE k > 0`,
   `INSERT INTO activity SELECT tenant, worker, job || '-' || k, step_ms, at_ms,
@@ -578,6 +580,19 @@ function createTask(
           : {},
       }
       : { key: `live ${index}` }),
+    ...(status === "scheduled" && index % 2 === 0
+      ? {
+        wait: {
+          for: {
+            kind: "approval",
+            by: "admin",
+            byAnother: false,
+            sinceMs: SAMPLE_MS,
+            onTimeout: "resume",
+          },
+        },
+      }
+      : {}),
     ...(status === "blocked" && first !== undefined
       ? { dependencies: [first] }
       : {}),

@@ -37,6 +37,7 @@ export const CHANGING_COLUMNS = [
   "result_at",
   "failing_ms",
   "repeats",
+  "awaits",
 ] as const;
 
 /** The columns that {@linkcode TaskDecoder} reads. */
@@ -89,7 +90,9 @@ export function pushColumns(
   task: Task,
   { queueId, data, result }: PushColumnsOptions,
 ): void {
-  const { rank, wakeAtMs, failingSinceMs } = computeStoredPlacement(task);
+  const { rank, wakeAtMs, failingSinceMs, awaits } = computeStoredPlacement(
+    task,
+  );
   values.push(
     task.version,
     statusCode(task.status),
@@ -108,6 +111,7 @@ export function pushColumns(
     result.version,
     failingSinceMs ?? null,
     task.repeat === undefined ? null : 1,
+    awaits ?? null,
   );
 }
 

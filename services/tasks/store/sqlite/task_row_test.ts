@@ -84,6 +84,10 @@ const FULL: Task = {
     leaseMs: 20,
   },
   settled: { id: "lse_0", tokenHash: "hash", outcome: "lost" },
+  wait: {
+    for: { kind: "event", event: "paid", sinceMs: 36, onTimeout: "fail" },
+    stateJson: "{}",
+  },
   fence: 21,
   firstTriedAtMs: 22,
   updatedAtMs: 23,

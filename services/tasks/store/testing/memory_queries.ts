@@ -56,6 +56,7 @@ function isWanted(task: Task, query: TaskQuery): boolean {
     isDue === (query.isDue ?? isDue) &&
     (task.repeat !== undefined) ===
       (query.repeats ?? task.repeat !== undefined) &&
+    task.wait?.for?.kind === (query.awaits ?? task.wait?.for?.kind) &&
     task.error?.code === (query.errorCode ?? task.error?.code) &&
     (query.tags ?? []).every((tag) => task.tags.includes(tag)) &&
     Object.entries(query.metadata ?? {}).every(([name, value]) =>

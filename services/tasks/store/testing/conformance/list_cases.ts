@@ -67,6 +67,12 @@ export function listCases(): readonly StoreCase[] {
         [{ errorCode: "timed" }, () => false],
         [{ repeats: true }, (task) => task.repeat !== undefined],
         [{ repeats: false }, (task) => task.repeat === undefined],
+        [{ awaits: "event" }, (task) => task.wait?.for?.kind === "event"],
+        [
+          { awaits: "approval", workerIds: ["wrk_a"] },
+          (task) =>
+            task.wait?.for?.kind === "approval" && task.workerId === "wrk_a",
+        ],
         ...TAGS.map((tag) =>
           [{ tags: [tag] }, (task: Task) => task.tags.includes(tag)] as const
         ),
@@ -139,6 +145,9 @@ export function listCases(): readonly StoreCase[] {
           ...(random.chance(0.2) ? { metadata: { a: "1" } } : {}),
           ...(random.chance(0.2) ? { isDue: random.chance(0.5) } : {}),
           ...(random.chance(0.3) ? { repeats: random.chance(0.5) } : {}),
+          ...(random.chance(0.1)
+            ? { awaits: random.pick(["event", "approval"] as const) }
+            : {}),
           ...(random.chance(0.3)
             ? { fromMs: SAMPLE_MS + random.below(8) - 4 }
             : {}),
@@ -169,6 +178,7 @@ export function listCases(): readonly StoreCase[] {
             status: index % 3 === 0 ? "paused" : "scheduled",
             createdAtMs: SAMPLE_MS + index,
             dateMs: SAMPLE_MS + index * 7_919 % 22_003,
+            ...(index % 1_000 === 1 ? { wait: AWAITS.event } : {}),
             ...(index > 20_500 && index % 50 === 0
               ? { repeat: REPEAT, dateMs: SAMPLE_MS + 21_990 + index % 7 }
               : {}),
@@ -207,8 +217,31 @@ export function listCases(): readonly StoreCase[] {
             }
           }
         }
+        const query: TaskQuery = {
+          ...{ ...FILTER, tenantId: "tnt_a", sort: "date", awaits: "event" },
+        };
+        const wanted = tasks.filter((task) => isWanted(task, query))
+          .sort((left, right) => compareBy(query, left, right));
+        assertEquals(wanted.length, 22);
+        assertEquals((await store.listTasks(query)).tasks, wanted);
       },
     );
+
+    check("follows tasks that begin and cease to wait", async (store) => {
+      const ids = sampleIds();
+      const first = sampleTask({ id: ids.next(), wait: AWAITS.event });
+      const second = sampleTask({ id: ids.next() });
+      await create(store, first, second);
+      const list = async (awaits: TaskQuery["awaits"]) =>
+        (await store.listTasks({ ...FILTER, tenantId: "tnt_a", awaits })).tasks;
+      assertEquals(await list("event"), [first]);
+      await update(store, first, { wait: undefined });
+      const begun = await update(store, second, { wait: AWAITS.approval });
+      assertEquals(await list("event"), []);
+      assertEquals(await list("approval"), [begun]);
+      const moved = await update(store, begun, { workerId: "wrk_b" });
+      assertEquals(await list("approval"), [moved]);
+    });
 
     check("follows tasks that begin and cease to repeat", async (store) => {
       const ids = sampleIds();
@@ -263,6 +296,16 @@ const REPEAT: Task["repeat"] = {
   onFailure: "continue",
 };
 
+const SINCE = { sinceMs: SAMPLE_MS, onTimeout: "resume" } as const;
+
+const AWAITS = {
+  event: { for: { kind: "event", event: "paid", ...SINCE } },
+  approval: {
+    for: { kind: "approval", by: "admin", byAnother: true, ...SINCE },
+    stateJson: '"a\\"wait"',
+  },
+} as const satisfies Readonly<Record<string, Task["wait"]>>;
+
 function drawTasks(count: number): Task[] {
   const random = new SeededRandom(count);
   const ids = sampleIds();
@@ -279,6 +322,8 @@ function drawTasks(count: number): Task[] {
       ...(random.chance(0.5) ? { key: `key ${index % 7} ${index}` } : {}),
       ...(index === 3 ? { key: "key 3" } : {}),
       ...(index % 4 === 1 ? { repeat: REPEAT } : {}),
+      ...(index % 5 === 1 ? { wait: AWAITS.event } : {}),
+      ...(index % 5 === 2 ? { wait: AWAITS.approval } : {}),
       tags: TAGS.filter(() => random.chance(0.3)),
       metadata: {
         ...(random.chance(0.5) ? { a: random.pick(["1", "2"]) } : {}),
@@ -309,7 +354,9 @@ function isWanted(task: Task, query: TaskQuery): boolean {
   if (fromMs !== undefined && !(ms !== undefined && ms >= fromMs)) return false;
   if (toMs !== undefined && !(ms !== undefined && ms <= toMs)) return false;
   const repeats = task.repeat !== undefined;
+  const awaits = task.wait?.for?.kind;
   return (query.repeats ?? repeats) === repeats &&
+    (query.awaits ?? awaits) === awaits &&
     (query.workerIds ?? WORKERS).includes(task.workerId) &&
     (query.statuses ?? TASK_STATUSES).includes(task.status) &&
     (query.job ?? task.job) === task.job &&
