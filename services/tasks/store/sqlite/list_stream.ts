@@ -33,8 +33,14 @@ export interface ListPlace {
 
 /** The index and the conditions of a stream. */
 export interface StreamSource {
-  /** The name of the index. */
-  readonly index: string;
+  /** The tables, with the index that is read, as SQL after FROM. */
+  readonly from: string;
+  /**
+   * The column with the task's number, which follows `column` in the index.
+   *
+   * @default {"n"}
+   */
+  readonly number?: string | undefined;
   /**
    * The condition on the first columns of the index, which all rows of the
    * stream meet.
@@ -171,9 +177,10 @@ export class ListStream {
   }
 
   #behind(count: number): readonly LookedAt[] {
-    const { column } = this.#source;
+    const { column, number } = this.#source;
     const rows: LookedAt[] = [];
-    const ranges = rangesBehind(this.#range, { column, after: this.#frontier });
+    const after = this.#frontier;
+    const ranges = rangesBehind(this.#range, { column, number, after });
     for (const bounds of ranges) {
       if (rows.length === count) break;
       rows.push(...this.#select(bounds, count - rows.length));
@@ -182,15 +189,16 @@ export class ListStream {
   }
 
   #select(bounds: readonly Condition[], limit: number): LookedAt[] {
-    const { column, conditions } = this.#source;
+    const { column, number = "n", conditions } = this.#source;
     const { order } = this.#range;
     const fits = joined(conditions);
     const from = this.#selection(bounds);
     // CASE stops at the first condition that does not hold.
     return this.#reader.rows(
-      `SELECT ${column} AS at, n, ` +
+      `SELECT ${column} AS at, ${number} AS n, ` +
         (fits.sql === "" ? "1" : `CASE WHEN ${fits.sql} THEN 1 ELSE 0 END`) +
-        ` AS fits ${from.sql} ORDER BY ${column} ${order}, n ${order} LIMIT ?`,
+        ` AS fits ${from.sql} ORDER BY ${column} ${order}, ` +
+        `${number} ${order} LIMIT ?`,
       ...fits.values,
       ...from.values,
       limit,
@@ -199,12 +207,12 @@ export class ListStream {
 
   /** The SQL that selects the stream's rows from its index. */
   #selection(bounds: readonly Condition[]): Condition {
-    const { index, prefix } = this.#source;
+    const { from, prefix } = this.#source;
     const { sql, values } = joined([
       prefix,
       ...bounds,
     ]);
-    return { sql: `FROM tasks INDEXED BY ${index} WHERE ${sql}`, values };
+    return { sql: `FROM ${from} WHERE ${sql}`, values };
   }
 }
 
@@ -244,8 +252,9 @@ function toConditions(
  */
 export function rangesBehind(
   range: StreamRange,
-  { column, after }: {
+  { column, number = "n", after }: {
     readonly column: string;
+    readonly number?: string | undefined;
     readonly after: ListPlace | undefined;
   },
 ): readonly (readonly Condition[])[] {
@@ -253,7 +262,10 @@ export function rangesBehind(
   if (after === undefined) return [window];
   const behind = range.order === "asc" ? ">" : "<";
   return [
-    [{ sql: `${column} = ? AND n ${behind} ?`, values: [after.at, after.n] }],
+    [{
+      sql: `${column} = ? AND ${number} ${behind} ?`,
+      values: [after.at, after.n],
+    }],
     [{ sql: `${column} ${behind} ?`, values: [after.at] }, ...window],
   ];
 }
