@@ -22,7 +22,7 @@ import {
   type StreamRange,
   type StreamSource,
 } from "./list_stream.ts";
-import { hasTag, pickTag, tagSource } from "./tag_sources.ts";
+import { hasTag, tagSource } from "./tag_sources.ts";
 import type { ReadParts } from "./task_reads.ts";
 import { type Reader, readNumber } from "./reader.ts";
 
@@ -70,12 +70,15 @@ export function listSources(
       conditions: chosen,
     }];
   }
-  const tag = pickTag(parts.reader, { query, tenant });
-  if (tag !== undefined) {
-    const others = query.tags?.filter((other) => other !== tag);
-    const left = listConditions({ ...query, tags: others }, tenant);
-    return [tagSource(query, { tenant, tag, left: [...inLanes, ...left] })];
-  }
+  const byTag = query.tags && tagSource(parts.reader, {
+    query,
+    tenant,
+    others: [
+      ...inLanes,
+      ...listConditions({ ...query, tags: undefined }, tenant),
+    ],
+  });
+  if (byTag !== undefined) return [byTag];
   if (query.sort === "date" && query.awaits !== undefined) {
     return [{
       from: "tasks INDEXED BY tasks_awaiting",

@@ -33,14 +33,15 @@ export interface ListPlace {
 
 /** The index and the conditions of a stream. */
 export interface StreamSource {
-  /** The tables, with the index that is read, as SQL after FROM. */
+  /** The table with its index, as SQL after FROM. */
   readonly from: string;
   /**
-   * The column with the task's number, which follows `column` in the index.
+   * Whether the table is not that of the tasks, which then is read for the
+   * conditions.
    *
-   * @default {"n"}
+   * @default {false}
    */
-  readonly number?: string | undefined;
+  readonly isApart?: boolean | undefined;
   /**
    * The condition on the first columns of the index, which all rows of the
    * stream meet.
@@ -177,10 +178,9 @@ export class ListStream {
   }
 
   #behind(count: number): readonly LookedAt[] {
-    const { column, number } = this.#source;
+    const { column } = this.#source;
     const rows: LookedAt[] = [];
-    const after = this.#frontier;
-    const ranges = rangesBehind(this.#range, { column, number, after });
+    const ranges = rangesBehind(this.#range, { column, after: this.#frontier });
     for (const bounds of ranges) {
       if (rows.length === count) break;
       rows.push(...this.#select(bounds, count - rows.length));
@@ -189,16 +189,29 @@ export class ListStream {
   }
 
   #select(bounds: readonly Condition[], limit: number): LookedAt[] {
-    const { column, number = "n", conditions } = this.#source;
+    const { column, conditions, isApart = false } = this.#source;
     const { order } = this.#range;
     const fits = joined(conditions);
     const from = this.#selection(bounds);
     // CASE stops at the first condition that does not hold.
+    const fitting = fits.sql === ""
+      ? "1"
+      : `CASE WHEN ${fits.sql} THEN 1 ELSE 0 END`;
+    const ordered = `ORDER BY ${column} ${order}, n ${order} LIMIT ?`;
+    if (!isApart || fits.sql === "") {
+      return this.#reader.rows(
+        `SELECT ${column} AS at, n, ${fitting} AS fits ${from.sql} ${ordered}`,
+        ...fits.values,
+        ...from.values,
+        limit,
+      ).map(lookedAt);
+    }
+    // Conditions are checked of no more tasks than are wanted.
     return this.#reader.rows(
-      `SELECT ${column} AS at, ${number} AS n, ` +
-        (fits.sql === "" ? "1" : `CASE WHEN ${fits.sql} THEN 1 ELSE 0 END`) +
-        ` AS fits ${from.sql} ORDER BY ${column} ${order}, ` +
-        `${number} ${order} LIMIT ?`,
+      `SELECT page.at, page.n, ${fitting} AS fits ` +
+        `FROM (SELECT ${column} AS at, n ${from.sql} ${ordered}) AS page ` +
+        "CROSS JOIN tasks ON tasks.n = page.n " +
+        `ORDER BY page.at ${order}, page.n ${order}`,
       ...fits.values,
       ...from.values,
       limit,
@@ -252,9 +265,8 @@ function toConditions(
  */
 export function rangesBehind(
   range: StreamRange,
-  { column, number = "n", after }: {
+  { column, after }: {
     readonly column: string;
-    readonly number?: string | undefined;
     readonly after: ListPlace | undefined;
   },
 ): readonly (readonly Condition[])[] {
@@ -262,10 +274,7 @@ export function rangesBehind(
   if (after === undefined) return [window];
   const behind = range.order === "asc" ? ">" : "<";
   return [
-    [{
-      sql: `${column} = ? AND ${number} ${behind} ?`,
-      values: [after.at, after.n],
-    }],
+    [{ sql: `${column} = ? AND n ${behind} ?`, values: [after.at, after.n] }],
     [{ sql: `${column} ${behind} ?`, values: [after.at] }, ...window],
   ];
 }

@@ -14,18 +14,39 @@ import type { Reader } from "./reader.ts";
  * frequent one another index may lead to fewer tasks.
  */
 const MAX_RARE = 2_000;
+/**
+ * At most so many rows of a tag are sorted for each page by creation, which
+ * takes some milliseconds.
+ */
+const MAX_SORTED = 20_000;
+
+/** What a list by tags needs. */
+export interface TagList {
+  /** The query of the list. */
+  readonly query: ListFilter;
+  /** The number of its tenant. */
+  readonly tenant: number;
+  /** The conditions of the list without those of its tags. */
+  readonly others: readonly Condition[];
+}
 
 /**
- * The tag of the query by which its tasks are found best; undefined when
- * another index is better. A few microseconds for a tag that is rare, and a
- * tenth of a millisecond for others, since counting stops.
+ * The stream of the tasks with the rarest of the query's tags; undefined when
+ * the query has no tags, or another index is better.
  */
-export function pickTag(
+export function tagSource(
   reader: Reader,
-  { query, tenant }: { readonly query: ListFilter; readonly tenant: number },
-): string | undefined {
-  const tags = query.tags ?? [];
-  let [rarest, least] = [tags[0], MAX_RARE + 1];
+  { query, tenant, others }: TagList,
+): StreamSource | undefined {
+  const { tags = [], sort } = query;
+  const left = (tag: string): readonly Condition[] => [
+    ...others,
+    ...tags.filter((one) => one !== tag).map((one) => hasTag(tenant, one)),
+  ];
+  const isSorted = sort !== "date";
+  const isPlain = others.length === 0 && tags.length === 1;
+  const most = isSorted && isPlain ? MAX_SORTED : MAX_RARE;
+  let [rarest, least] = [tags[0], most + 1];
   for (const tag of tags) {
     const count = reader.number(
       "SELECT count(*) FROM (SELECT 1 FROM task_tags " +
@@ -37,49 +58,33 @@ export function pickTag(
     if (count < least) [rarest, least] = [tag, count];
     if (count === 0) break;
   }
-  return least <= MAX_RARE || !hasIndex(query) ? rarest : undefined;
-}
-
-/** Whether an index without tags leaves out tasks that are not in the list. */
-function hasIndex(
-  { sort, workerIds, statuses, isDue, repeats, awaits }: ListFilter,
-): boolean {
-  return repeats === true ||
-    sort === "date" && (workerIds !== undefined || statuses !== undefined ||
-        isDue === true || awaits !== undefined);
+  const isBest = least <= most || !isSorted && !hasIndex(query);
+  if (rarest === undefined || !isBest) return undefined;
+  return {
+    from: "task_tags",
+    isApart: true,
+    prefix: { sql: "tenant = ? AND tag = ?", values: [tenant, rarest] },
+    column: isSorted ? "created_ms" : "date_ms",
+    conditions: left(rarest),
+  };
 }
 
 /**
- * The tasks with a tag in the order of a list. Only the conditions that are
- * left need the tasks' own rows.
+ * Whether an index by date, without tags, leaves out tasks that are not in the
+ * list.
  */
-export function tagSource(
-  { sort }: ListFilter,
-  { tenant, tag, left }: {
-    readonly tenant: number;
-    readonly tag: string;
-    readonly left: readonly Condition[];
-  },
-): StreamSource {
-  const [index, column] = sort === "date"
-    ? ["sqlite_autoindex_task_tags_1", "task_date_ms"] as const
-    : ["task_tags_by_creation", "task_created_ms"] as const;
-  return {
-    from: `task_tags AS tagged INDEXED BY ${index}` +
-      (left.length === 0 ? "" : " CROSS JOIN tasks ON tasks.n = tagged.n"),
-    prefix: { sql: "tagged.tenant = ? AND tag = ?", values: [tenant, tag] },
-    column,
-    number: "tagged.n",
-    conditions: left,
-  };
+function hasIndex(
+  { workerIds, statuses, isDue, repeats, awaits }: ListFilter,
+): boolean {
+  return workerIds !== undefined || statuses !== undefined || isDue === true ||
+    repeats === true || awaits !== undefined;
 }
 
 /** The condition that a task has a tag, which takes one step in the index. */
 export function hasTag(tenant: number, tag: string): Condition {
   return {
-    sql: "EXISTS(SELECT 1 FROM task_tags AS own WHERE own.tenant = ? " +
-      "AND own.tag = ? AND own.task_date_ms = tasks.date_ms " +
-      "AND own.n = tasks.n)",
+    sql: "EXISTS(SELECT 1 FROM task_tags AS own WHERE own.tenant = ? AND " +
+      "own.tag = ? AND own.date_ms = tasks.date_ms AND own.n = tasks.n)",
     values: [tenant, tag],
   };
 }

@@ -38,7 +38,7 @@ export class TagWriter {
     });
     this.#remove = db.prepare(
       "DELETE FROM task_tags " +
-        "WHERE tenant = ? AND tag = ? AND task_date_ms = ? AND n = ?",
+        "WHERE tenant = ? AND tag = ? AND date_ms = ? AND n = ?",
     );
   }
 
