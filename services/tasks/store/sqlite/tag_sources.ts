@@ -5,20 +5,16 @@
  * @module
  */
 
-import type { ListFilter } from "../list_query.ts";
+import { type ListFilter, TIME_COLUMNS } from "../list_query.ts";
 import type { Condition, StreamSource } from "./list_stream.ts";
 import type { Reader } from "./reader.ts";
 
 /**
- * A tag with at most so many tasks is always read by its index. For a more
- * frequent one another index may lead to fewer tasks.
+ * A tag with at most so many tasks is always read by its own rows. For a more
+ * frequent one another index may lead to fewer tasks, and sorting its rows by
+ * creation would take longer than a piece of a page may.
  */
 const MAX_RARE = 2_000;
-/**
- * At most so many rows of a tag are sorted for each page by creation, which
- * takes some milliseconds.
- */
-const MAX_SORTED = 20_000;
 
 /** What a list by tags needs. */
 export interface TagList {
@@ -38,15 +34,8 @@ export function tagSource(
   reader: Reader,
   { query, tenant, others }: TagList,
 ): StreamSource | undefined {
-  const { tags = [], sort } = query;
-  const left = (tag: string): readonly Condition[] => [
-    ...others,
-    ...tags.filter((one) => one !== tag).map((one) => hasTag(tenant, one)),
-  ];
-  const isSorted = sort !== "date";
-  const isPlain = others.length === 0 && tags.length === 1;
-  const most = isSorted && isPlain ? MAX_SORTED : MAX_RARE;
-  let [rarest, least] = [tags[0], most + 1];
+  const { tags = [] } = query;
+  let [rarest, least] = [tags[0], MAX_RARE + 1];
   for (const tag of tags) {
     const count = reader.number(
       "SELECT count(*) FROM (SELECT 1 FROM task_tags " +
@@ -58,25 +47,26 @@ export function tagSource(
     if (count < least) [rarest, least] = [tag, count];
     if (count === 0) break;
   }
-  const isBest = least <= most || !isSorted && !hasIndex(query);
+  const isBest = least <= MAX_RARE || !hasIndex(query);
   if (rarest === undefined || !isBest) return undefined;
   return {
     from: "task_tags",
     isApart: true,
     prefix: { sql: "tenant = ? AND tag = ?", values: [tenant, rarest] },
-    column: isSorted ? "created_ms" : "date_ms",
-    conditions: left(rarest),
+    column: TIME_COLUMNS[query.sort],
+    conditions: [
+      ...others,
+      ...tags.filter((tag) => tag !== rarest).map((tag) => hasTag(tenant, tag)),
+    ],
   };
 }
 
-/**
- * Whether an index by date, without tags, leaves out tasks that are not in the
- * list.
- */
+/** Whether another index has the order and fewer tasks than all. */
 function hasIndex(
-  { workerIds, statuses, isDue, repeats, awaits }: ListFilter,
+  { sort, workerIds, statuses, isDue, repeats, awaits }: ListFilter,
 ): boolean {
-  return workerIds !== undefined || statuses !== undefined || isDue === true ||
+  return sort !== "date" || workerIds !== undefined || statuses !== undefined ||
+    isDue === true ||
     repeats === true || awaits !== undefined;
 }
 
