@@ -10,6 +10,7 @@ import {
   type ListFilter,
   MAX_COUNTED,
   MAX_LOOKED_AT,
+  MAX_RARE,
   sortWindow,
   wantedStatuses,
 } from "../list_query.ts";
@@ -28,8 +29,6 @@ import { decodeTasks, type ReadParts, selectFound } from "./task_rows.ts";
 const FIRST_ROWS = 50;
 /** By how much more of each source is looked at each time. */
 const GROWTH = 4;
-/** The most tasks of a tag that are sorted by their dates for each look. */
-const MAX_RARE = 5_000;
 /** The most sources of a list whose rows may not fit. */
 const MAX_PAIRS = 1_000;
 

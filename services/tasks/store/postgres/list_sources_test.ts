@@ -30,7 +30,7 @@ const AWAITS = {
 
 serviceTest(["postgres"], {
   name:
-    "lookSql() reads only tasks that repeat, or wait, when the list is of them",
+    "lookSql() reads only tasks that repeat, wait or have a tag, when the list is of them",
   async fn() {
     const { store, schema, close } = await openSubject();
     const ids = sampleIds();
@@ -42,6 +42,7 @@ serviceTest(["postgres"], {
           dateMs: SAMPLE_MS + index,
           ...(index % 500 === 499 ? { repeat: HOURLY } : {}),
           ...(index % 500 === 498 ? { wait: AWAITS } : {}),
+          tags: index % 500 === 497 ? ["rare", "frequent"] : ["frequent"],
         }))),
     ));
     await withSchema({
@@ -54,7 +55,9 @@ serviceTest(["postgres"], {
         "SELECT tenant FROM task_state LIMIT 1",
       );
       // Plans must not depend on what the database knows of the tables.
-      for (const prepare of ["SELECT 1", "ANALYZE task_state, tasks"]) {
+      for (
+        const prepare of ["SELECT 1", "ANALYZE task_state, tasks, task_tags"]
+      ) {
         await pool.query(prepare);
         for (const sort of ["date", "created_at"] as const) {
           for (const order of ["asc", "desc"] as const) {
@@ -71,6 +74,7 @@ serviceTest(["postgres"], {
                 toMs: undefined,
                 isAfterInside: true,
               },
+              tag: undefined,
               after: { sortMs: SAMPLE_MS + 700, id: "tsk_" },
             };
             assertEquals(isFiltered(subject), false);
@@ -87,6 +91,19 @@ serviceTest(["postgres"], {
               : [/tasks_repeating/, /tasks_by_creation|Seq Scan on tasks/];
             assertMatch(plan, index);
             assertEquals(others.test(plan), false, plan);
+            for (const tag of ["rare", "frequent"]) {
+              for (const job of [undefined, "none"]) {
+                const plan = await explain({
+                  ...subject,
+                  query: { ...query, job, tags: ["rare", "frequent"] },
+                  tag,
+                });
+                assertMatch(plan, /task_tags_of/);
+                assertMatch(plan, /task_state_pkey/);
+                const walks = /Seq Scan|Hash|state_by_date|tasks_by_creation/;
+                assertEquals(walks.test(plan), false, plan);
+              }
+            }
             if (sort !== "date") continue;
             assertMatch(
               await explain({

@@ -347,13 +347,14 @@ SET search_path FROM CURRENT AS $$
 BEGIN
   IF TG_OP <> 'INSERT' THEN
     DELETE FROM task_tags AS there
-      USING json_array_elements(OLD.definition::json -> 'tags') AS old(tag)
-      WHERE there.tenant = OLD.tenant AND there.tag = old.tag::text
+      USING json_array_elements(OLD.definition::json -> 'tags') AS gone(value)
+      WHERE there.tenant = OLD.tenant AND there.tag = gone.value::text
         AND there.created_ms = OLD.created_ms AND there.id = OLD.id;
   END IF;
   IF TG_OP <> 'DELETE' THEN
-    INSERT INTO task_tags SELECT NEW.tenant, tag::text, NEW.created_ms, NEW.id
-      FROM json_array_elements(NEW.definition::json -> 'tags') AS new(tag);
+    INSERT INTO task_tags
+      SELECT NEW.tenant, made.value::text, NEW.created_ms, NEW.id
+      FROM json_array_elements(NEW.definition::json -> 'tags') AS made(value);
   END IF;
   RETURN NULL;
 END $$;
@@ -368,8 +369,8 @@ CREATE TRIGGER task_tags_changed AFTER UPDATE OF definition ON tasks
 CREATE TRIGGER task_tags_removed AFTER DELETE ON tasks FOR EACH ROW
   WHEN (strpos(OLD.definition, '"tags":[') > 0) EXECUTE FUNCTION note_tags();
 INSERT INTO task_tags
-  SELECT tenant, tag::text, created_ms, id FROM tasks,
-    LATERAL json_array_elements(definition::json -> 'tags') AS of(tag)
+  SELECT tenant, made.value::text, created_ms, id FROM tasks,
+    LATERAL json_array_elements(definition::json -> 'tags') AS made(value)
   WHERE strpos(definition, '"tags":[') > 0;
 CREATE INDEX task_tags_of ON task_tags(tenant, tag, created_ms, id);
 `;

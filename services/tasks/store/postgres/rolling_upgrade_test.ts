@@ -11,6 +11,7 @@ import {
   changed,
   creation,
   HOURLY,
+  removal,
   sampleIds,
   sampleTask,
   toTransactions,
@@ -124,6 +125,8 @@ serviceTest(["postgres"], {
       DROP FUNCTION note_repeats;
       DROP INDEX tasks_repeating;
       ALTER TABLE task_state DROP repeats;
+      DROP FUNCTION note_tags CASCADE;
+      DROP TABLE task_tags;
       DELETE FROM migrations WHERE version > 4`);
     const ids = sampleIds();
     const make = async (repeat?: typeof HOURLY) => {
@@ -150,6 +153,58 @@ serviceTest(["postgres"], {
         tasks.map(({ id }) => id),
         [first, begun, fourth].map(({ id }) => id),
       );
+    }
+    await close();
+  },
+});
+
+serviceTest(["postgres"], {
+  name:
+    "PostgresStore lists the tasks with tags which programs of version 6 made, before and after the migration",
+  async fn() {
+    const { store, schema, another, close } = await openSubject();
+    // What programs write is as in version 6.
+    await TEST_SERVER.sql(`SET search_path TO ${schema};
+      DROP TRIGGER task_tags_made ON tasks;
+      DROP TRIGGER task_tags_changed ON tasks;
+      DROP TRIGGER task_tags_removed ON tasks;
+      DROP FUNCTION note_tags;
+      DROP TABLE task_tags;
+      DELETE FROM migrations WHERE version > 6`);
+    const ids = sampleIds();
+    const make = async (...tags: readonly string[]) => {
+      const task = sampleTask({ id: ids.next(), tags });
+      await store.commit(toTransactions(creation(task)));
+      return task;
+    };
+    const [first, second] = [await make("a", 'q"uo\\te'), await make()];
+    const later = await another();
+    const [third, fourth] = [await make("b", "a"), await make("a")];
+    const begun = changed(second, { tags: ["a"], metadata: { tags: "[" } });
+    const ceased = changed(third, { tags: ["b"] });
+    await store.commit(toTransactions(
+      change(begun),
+      change(ceased),
+      removal(fourth),
+    ));
+    for (
+      const [tag, wanted] of [
+        ["a", [first, begun]],
+        ["b", [ceased]],
+        ['q"uo\\te', [first]],
+      ] as const
+    ) {
+      for (const sort of ["date", "created_at"] as const) {
+        const { tasks } = await later.listTasks({
+          tenantId: first.tenantId,
+          by: "date",
+          sort,
+          order: "asc",
+          limit: 9,
+          tags: [tag],
+        });
+        assertEquals(tasks.map(({ id }) => id), wanted.map(({ id }) => id));
+      }
     }
     await close();
   },

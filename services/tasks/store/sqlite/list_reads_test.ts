@@ -80,7 +80,7 @@ Deno.test("a list bounds the work of a page and skips nothing", async () => {
 Deno.test("a list by tags finds tasks of rare and of frequent ones on whole pages", async () => {
   await withFolder((folder) =>
     withStore(folder, async (store) => {
-      const tasks = await fill(store, 6_000, (index) => ({
+      const tasks = await fill(store, 12_000, (index) => ({
         workerId: `wrk_${index % 3}`,
         status: index % 50 === 0 ? "failed" : "complete",
         dateMs: SAMPLE_MS + index * 7_919 % 1_009,

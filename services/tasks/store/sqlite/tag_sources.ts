@@ -5,16 +5,9 @@
  * @module
  */
 
-import { type ListFilter, TIME_COLUMNS } from "../list_query.ts";
+import { type ListFilter, MAX_RARE, TIME_COLUMNS } from "../list_query.ts";
 import type { Condition, StreamSource } from "./list_stream.ts";
 import type { Reader } from "./reader.ts";
-
-/**
- * A tag with at most so many tasks is always read by its own rows. For a more
- * frequent one another index may lead to fewer tasks, and sorting its rows by
- * creation would take longer than a piece of a page may.
- */
-const MAX_RARE = 2_000;
 
 /** What a list by tags needs. */
 export interface TagList {
@@ -28,7 +21,8 @@ export interface TagList {
 
 /**
  * The stream of the tasks with the rarest of the query's tags; undefined when
- * the query has no tags, or another index is better.
+ * the query has no tags, or another index may lead to fewer tasks. Those of a
+ * frequent tag are not read by creation: sorting them would take long.
  */
 export function tagSource(
   reader: Reader,
