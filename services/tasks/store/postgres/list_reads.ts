@@ -115,7 +115,7 @@ export class ListReads {
     const places = new Map<string, TaskPosition>();
     let { after } = query;
     let left = MAX_LOOKED_AT;
-    // What is sorted for each look is looked at once.
+    // The tasks of a tag are sorted for each look, so one look takes all.
     let rows = tag !== undefined && query.sort === "date"
       ? MAX_RARE + 1
       : FIRST_ROWS;
