@@ -129,11 +129,6 @@ const CONSTANT: Readonly<Record<string, Call>> = {
     "list of what waits": { awaits: "approval" },
     "list of what waits of a job, of none": { awaits: "approval", job: "none" },
     "list of a tag, of none": { tags: ["none"] },
-    "list of a tag, of none, with others": {
-      tags: ["common", "none"],
-      statuses: ["waiting"],
-      group: "none",
-    },
     "list of a tag, of none, by creation": {
       tags: ["none"],
       sort: "created_at",
@@ -356,6 +351,11 @@ const LOOKING: Readonly<Record<string, Call>> = {
 const COUNTING: Readonly<Record<string, Call>> = {
   ...createListCalls({
     "count": { count: true },
+    "list of a tag, of none, with others": {
+      tags: ["common", "none"],
+      statuses: ["waiting"],
+      group: "none",
+    },
     "list of a tag that is frequent": { tags: ["common"] },
     "list of a tag that is frequent, from a place on": {
       tags: ["common"],
