@@ -329,9 +329,13 @@ CREATE INDEX IF NOT EXISTS state_awaiting ON task_state(tenant, awaits, date_ms,
 /**
  * Creates the table of version 7. Triggers write it, since instances of earlier
  * versions also make and edit tasks. They do nothing for tasks without tags:
- * only the member of a definition reads so, as in version 5.
+ * only the member of a definition reads so, as in version 5. For tasks that an
+ * instance of this version makes it adds the rows itself, which takes a third
+ * of the time.
  */
 const TASK_TAGS = `
+-- Whether the program that made the task has also written its tags.
+ALTER TABLE tasks ADD tags_written boolean;
 -- A row for each tag of each task; tags are JSON texts.
 CREATE TABLE task_tags(
   tenant integer NOT NULL,
@@ -359,7 +363,8 @@ BEGIN
   RETURN NULL;
 END $$;
 CREATE TRIGGER task_tags_made AFTER INSERT ON tasks FOR EACH ROW
-  WHEN (strpos(NEW.definition, '"tags":[') > 0) EXECUTE FUNCTION note_tags();
+  WHEN (NEW.tags_written IS NULL AND strpos(NEW.definition, '"tags":[') > 0)
+  EXECUTE FUNCTION note_tags();
 CREATE TRIGGER task_tags_changed AFTER UPDATE OF definition ON tasks
   FOR EACH ROW WHEN ((strpos(OLD.definition, '"tags":[') > 0 OR
     strpos(NEW.definition, '"tags":[') > 0) AND
