@@ -42,7 +42,8 @@ export type {
   Deprecation,
   RelayerCompatibility,
 } from "./sdk/memory/compatibility.ts";
-export type { DelegateSigner, MemConfig } from "./sdk/memory/config.ts";
+export type { MemConfig, MemTokenConfig } from "./sdk/memory/config.ts";
+export type { DelegateSigner } from "./sdk/memory/signer.ts";
 export type { CallOptions } from "./sdk/memory/life.ts";
 export type {
   KeyServerConfig,

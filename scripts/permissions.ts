@@ -137,6 +137,15 @@ const TEST_PROGRAMS: readonly string[] = [
  */
 const TASK_VARIABLES: readonly string[] = ["TASKS_KEY", "TASKS_URL"];
 
+/** Variables that name a relayer and a credential for it to commands. */
+const MEMORY_VARIABLES: readonly string[] = [
+  "TERCET_ACCOUNT",
+  "TERCET_KEY",
+  "TERCET_NAMESPACE",
+  "TERCET_RELAYER",
+  "TERCET_TOKEN",
+];
+
 const SETS: Readonly<
   Record<PermissionSet, (options: PermissionOptions) => readonly string[]>
 > = {
@@ -182,6 +191,7 @@ const SETS: Readonly<
       [
         ...SERVICE_TABLES.flatMap((table) => settingNames(table)),
         ...TASK_VARIABLES,
+        ...MEMORY_VARIABLES,
       ],
       MOGRIFIER_PREFIXES,
     ),

@@ -20,8 +20,8 @@
  * console.log(accountId, privateKey.length);
  * ```
  *
- * All but `generateDelegateKey` need the package `@mysten/sui`, which is loaded when
- * one of them is called.
+ * All but `generateDelegateKey` and the functions of access tokens need the
+ * package `@mysten/sui`, which is loaded when one of them is called.
  *
  * @module
  */
@@ -48,6 +48,15 @@ export {
   AccountError,
   type AccountErrorCode,
 } from "./account/account_error.ts";
+export {
+  type AccessToken,
+  type AccessTokenClaims,
+  type AccessTokenOptions,
+  createAccessToken,
+  readAccessToken,
+} from "./memory/access_token.ts";
+export type { ClientClock, ClientTimer } from "./memory/client_clock.ts";
+export type { DelegateSigner } from "./memory/signer.ts";
 export type {
   AccountOptions,
   AccountWallet,

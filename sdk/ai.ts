@@ -19,7 +19,7 @@
 
 import { buildFence, type ShownMemory } from "./ai/fence.ts";
 import { runWithin } from "./memory/client_clock.ts";
-import type { MemConfig } from "./memory/config.ts";
+import type { MemConfig, MemTokenConfig } from "./memory/config.ts";
 import { Mem } from "./memory/mem.ts";
 import { checkRanking } from "./memory/ranking.ts";
 import type { Ranking, RecallMemory } from "./memory/recall_types.ts";
@@ -123,7 +123,7 @@ export interface MemoryUse {
  */
 export type WithMemOptions =
   & MemoryUse
-  & (MemConfig | {
+  & (MemConfig | MemTokenConfig | {
     /** The client. It is not destroyed with the model. */
     readonly mem: MemoryClient;
     /** The namespace of the memories. */

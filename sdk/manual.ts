@@ -22,7 +22,8 @@
 
 export type { ClientClock, ClientTimer } from "./memory/client_clock.ts";
 export type { RelayerCompatibility } from "./memory/compatibility.ts";
-export type { DelegateSigner, MemConfig } from "./memory/config.ts";
+export type { MemConfig } from "./memory/config.ts";
+export type { DelegateSigner } from "./memory/signer.ts";
 export {
   isTimeoutError,
   MemCompatibilityError,

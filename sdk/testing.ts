@@ -34,7 +34,8 @@ import { MockRelayer } from "./mock/mock_relayer.ts";
 import { MOCK_ACCOUNT } from "./mock/mock_views.ts";
 
 export type { ClientClock, ClientTimer } from "./memory/client_clock.ts";
-export type { DelegateSigner, MemConfig } from "./memory/config.ts";
+export type { MemConfig, MemTokenConfig } from "./memory/config.ts";
+export type { DelegateSigner } from "./memory/signer.ts";
 export { Mem } from "./memory/mem.ts";
 export type { Metadata } from "./memory/remember_types.ts";
 export type { MockFailure } from "./mock/mock_failures.ts";
@@ -323,9 +324,12 @@ function createResponse(
     readonly headers: Readonly<Record<string, string>>;
   },
 ): Response {
-  const body = json === undefined ? null : JSON.stringify(json);
+  if (json === undefined) return new Response(null, { status, headers });
   const type = { "content-type": "application/json" };
-  return new Response(body, { status, headers: { ...type, ...headers } });
+  return new Response(JSON.stringify(json), {
+    status,
+    headers: { ...type, ...headers },
+  });
 }
 
 function splitSentences(text: string): readonly string[] {

@@ -100,7 +100,10 @@ function routeSource(
   const members = body === undefined
     ? ""
     : `, body: ${membersSource(body.json, { names, indent: "  " })}`;
-  return `"${formatName(route)}": { access: "${access}"${members} }`;
+  const scope = route.access === "open"
+    ? ""
+    : `, scope: "${route.token.scope}"`;
+  return `"${formatName(route)}": { access: "${access}"${scope}${members} }`;
 }
 
 /** A schema that occurs more than once. */

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { readAccessToken } from "./access_token.ts";
 import { type ClientClock, machineClock } from "./client_clock.ts";
 import {
   configFault,
@@ -18,17 +19,8 @@ import { checkRanking } from "./ranking.ts";
 import type { Ranking } from "./recall_types.ts";
 import type { ReceiptKey } from "./receipt.ts";
 import type { MemFetch } from "./round_trip.ts";
-
-/**
- * Signs for a delegate, whose private key the client never sees: a `CryptoKey`
- * that cannot be exported, a key in hardware, or another process has it.
- */
-export interface DelegateSigner {
-  /** The delegate's public key (Ed25519), 32 bytes. */
-  readonly publicKey: Uint8Array;
-  /** Signs bytes as they are and returns the signature of 64 bytes. */
-  readonly sign: (bytes: Uint8Array<ArrayBuffer>) => Promise<Uint8Array>;
-}
+import type { DelegateSigner } from "./signer.ts";
+import type { TokenCredential } from "./token_use.ts";
 
 /** The configuration of a client. */
 export interface MemConfig {
@@ -39,6 +31,8 @@ export interface MemConfig {
   readonly key: string | Uint8Array | DelegateSigner;
   /** The account's object id on the ledger. */
   readonly accountId: string;
+  /** Not given together with a key; see {@linkcode MemTokenConfig}. */
+  readonly accessToken?: undefined;
   /**
    * The relayer's URL. A path in it is put before the path of every route, and
    * is not signed: a proxy between client and relayer is expected to remove it.
@@ -121,18 +115,45 @@ export interface MemConfig {
 }
 
 /**
+ * The configuration of a client with an access token in place of a key. Such a
+ * client can do what the token permits. Without `namespace`, the namespace of
+ * calls that name none is the token's, if it is for one only.
+ */
+export interface MemTokenConfig extends
+  Omit<
+    MemConfig,
+    | "accessToken"
+    | "accountId"
+    | "key"
+    | "keyServerConfigs"
+    | "keyServers"
+    | "ledgerNetwork"
+  > {
+  /** The access token, as `createAccessToken` or `tercet mcp token` makes it. */
+  readonly accessToken: string;
+  /** Not given together with a token. */
+  readonly key?: undefined;
+  /** Not given together with a token, which names its account. */
+  readonly accountId?: undefined;
+}
+
+/**
  * A {@linkcode MemConfig} that was checked and completed with defaults. It
  * holds the private key.
  */
-export interface ResolvedConfig
-  extends Required<Omit<MemConfig, "key" | "keyServers" | "receiptKeys">> {
+export interface ResolvedConfig extends
+  Required<
+    Omit<MemConfig, "accessToken" | "key" | "keyServers" | "receiptKeys">
+  > {
   /**
    * The private key, 32 bytes, which is overwritten after signing; empty where
-   * `signer` has it.
+   * `signer` has it, or a token takes its place.
    */
   readonly seed: Uint8Array<ArrayBuffer>;
   /** What signs, where the configuration names it in place of a key. */
   readonly signer?: DelegateSigner;
+  /** The access token, where the configuration has one in place of a key. */
+  readonly token?: TokenCredential;
   /** Object ids of independent key servers; empty when none were given. */
   readonly keyServers: readonly string[];
   /**
@@ -152,28 +173,36 @@ const DEFAULT_PREFLIGHT_TIMEOUT_MS = 5_000;
 /**
  * Checks a configuration and completes it with defaults. The key is copied.
  *
- * @throws {TypeError} When the key or the account is missing, or an option
- * other than a timeout is not valid.
+ * @throws {TypeError} When the key or the account is missing, a token is given
+ * beside them, or an option other than a timeout is not valid.
  */
-export function resolveConfig(config: MemConfig): ResolvedConfig {
+export function resolveConfig(
+  config: MemConfig | MemTokenConfig,
+): ResolvedConfig {
   if (typeof config !== "object" || config === null) {
     throw configFault("it needs an object with key and accountId");
   }
-  if (config.key === undefined || config.key === null) {
-    throw configFault("key is missing");
+  const token = readToken(config);
+  if (token === undefined && (config.key ?? undefined) === undefined) {
+    throw configFault("key is missing, and accessToken as well");
   }
   const { fetch: givenFetch, clock = machineClock } = config;
   if (givenFetch !== undefined && typeof givenFetch !== "function") {
     throw configFault("fetch is not a function");
   }
+  const { ledgerNetwork: network, keyServerConfigs = [], keyServers = [] } =
+    config.accessToken === undefined ? config : { ledgerNetwork: undefined };
   const ledgerNetwork = readText(
-    config.ledgerNetwork ?? DEFAULT_LEDGER_NETWORK,
+    network ?? DEFAULT_LEDGER_NETWORK,
     "ledgerNetwork",
   );
   return {
-    accountId: readAccountId(config.accountId),
+    accountId: readAccountId(token?.claims.accountId ?? config.accountId),
     serverUrl: readServerUrl(config.serverUrl ?? DEFAULT_SERVER_URL),
-    namespace: readText(config.namespace ?? DEFAULT_NAMESPACE, "namespace"),
+    namespace: readText(
+      config.namespace ?? onlyNamespace(token) ?? DEFAULT_NAMESPACE,
+      "namespace",
+    ),
     ranking: checkRanking(config.ranking),
     requestTimeoutMs: readTimeout(
       config.requestTimeoutMs,
@@ -188,8 +217,8 @@ export function resolveConfig(config: MemConfig): ResolvedConfig {
       DEFAULT_PREFLIGHT_TIMEOUT_MS,
     ),
     ledgerNetwork,
-    keyServerConfigs: readKeyServerConfigs(config.keyServerConfigs ?? []),
-    keyServers: readKeyServerIds(config.keyServers ?? [], ledgerNetwork),
+    keyServerConfigs: readKeyServerConfigs(keyServerConfigs),
+    keyServers: readKeyServerIds(keyServers, ledgerNetwork),
     receiptKeys: readReceiptKeys(config.receiptKeys),
     // The global function is looked up at each call, so that replacing it also
     // affects this client. It is called as a function, because browsers refuse
@@ -198,13 +227,34 @@ export function resolveConfig(config: MemConfig): ResolvedConfig {
     clock,
     // The key is read last, so that an error in another option leaves no copy
     // of it.
+    ...(token === undefined ? {} : { token }),
     ...readKey(config.key),
   };
 }
 
+function readToken(
+  { accessToken, key, accountId }: MemConfig | MemTokenConfig,
+): TokenCredential | undefined {
+  if (accessToken === undefined || accessToken === null) return undefined;
+  if (key !== undefined || accountId !== undefined) {
+    throw configFault(
+      "accessToken takes the place of key and accountId; leave them out",
+    );
+  }
+  const text = readText(accessToken, "accessToken").trim();
+  return { text, claims: readAccessToken(text) };
+}
+
+function onlyNamespace(token: TokenCredential | undefined): string | undefined {
+  const { namespaces = [] } = token?.claims ?? {};
+  return namespaces.length === 1 ? namespaces[0] : undefined;
+}
+
 function readKey(
-  key: MemConfig["key"],
+  key: MemConfig["key"] | undefined,
 ): Pick<ResolvedConfig, "seed" | "signer"> {
+  // There is a token then.
+  if (key === undefined) return { seed: new Uint8Array() };
   if (typeof key !== "object" || !("sign" in key)) {
     return { seed: parsePrivateKey(key) };
   }

@@ -34,6 +34,13 @@ export interface RelayerRequest {
    */
   readonly readsMemories?: boolean;
   /**
+   * Whether the request changes something, which not every access token
+   * permits.
+   *
+   * @default {false}
+   */
+  readonly changes?: boolean;
+  /**
    * Statuses that are accepted in addition to 200 to 299.
    *
    * @default {[]}

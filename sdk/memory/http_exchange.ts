@@ -90,6 +90,13 @@ export class HttpExchange implements Exchange {
     // The request is completed before the first wait: the caller may change its
     // objects afterwards.
     const prepared = prepareRequest(request, this.#config.serverUrl);
+    const { token, clock } = this.#config;
+    if (token !== undefined && prepared.isSigned) {
+      const { checkTokenUse } = await import("./token_use.ts");
+      const { purpose } = prepared;
+      const nowMs = clock.nowMs();
+      checkTokenUse(token.claims, { request, purpose, nowMs });
+    }
     // The preflight and the session are shared with other callers, so an abort
     // ends only this caller's wait for them.
     const session = prepared.isSigned
@@ -108,13 +115,15 @@ export class HttpExchange implements Exchange {
   }
 
   /**
-   * The public key that signs, 64 hexadecimal digits.
+   * The public key that signs, or has signed the access token, 64 hexadecimal
+   * digits.
    *
    * @throws {MemDestroyedError} After {@linkcode HttpExchange.destroy}.
    * @throws {MemError} When the runtime has no Ed25519.
    */
-  publicKeyHex(): Promise<string> {
-    return this.#signer.publicKeyHex();
+  async publicKeyHex(): Promise<string> {
+    const { token } = this.#config;
+    return token?.claims.publicKey ?? await this.#signer.publicKeyHex();
   }
 
   /**
@@ -153,10 +162,14 @@ export class HttpExchange implements Exchange {
    * after the check that client and relayer are compatible.
    */
   async #sessionFor(
-    { readsMemories }: PreparedRequest,
+    { readsMemories, purpose }: PreparedRequest,
   ): Promise<string | undefined> {
     const { featureFlags } = await this.#preflight.check();
     if (!readsMemories || featureFlags[SESSION_FLAG] !== true) return undefined;
+    if (this.#config.token !== undefined) {
+      const { refuseSession } = await import("./token_use.ts");
+      refuseSession(purpose);
+    }
     return await (await this.#session.join()).header();
   }
 
@@ -195,6 +208,10 @@ export class HttpExchange implements Exchange {
       ...(body === undefined ? {} : { "content-type": "application/json" }),
     };
     if (!isSigned) return plain;
+    const { token } = this.#config;
+    if (token !== undefined) {
+      return { ...plain, authorization: `Bearer ${token.text}` };
+    }
     const signature = await this.#signer.sign({
       method,
       path,

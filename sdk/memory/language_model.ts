@@ -155,6 +155,7 @@ export async function analyze(
   const { json } = await parts.exchange.send({
     method: "POST",
     path: "/api/analyze",
+    changes: true,
     body: {
       text: requireText(text, "text"),
       namespace: requireName(namespace, "namespace"),

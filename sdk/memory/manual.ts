@@ -114,6 +114,7 @@ export async function rememberManual(
   const { json } = await parts.exchange.send({
     method: "POST",
     path: "/api/remember/manual",
+    changes: true,
     body: {
       encrypted_data: typeof encryptedData === "string"
         ? requireName(encryptedData, "encryptedData")

@@ -9,7 +9,11 @@ import { runWithin } from "./client_clock.ts";
 import { namespaceOrOptions } from "./arguments.ts";
 import { type ClientParts, clientParts, partsUntil } from "./client_parts.ts";
 import type { RelayerCompatibility } from "./compatibility.ts";
-import { type MemConfig, resolveConfig } from "./config.ts";
+import {
+  type MemConfig,
+  type MemTokenConfig,
+  resolveConfig,
+} from "./config.ts";
 import { MemDestroyedError } from "./errors.ts";
 import { HttpExchange } from "./http_exchange.ts";
 import { getRememberBulkStatus, getRememberStatus } from "./job_status.ts";
@@ -85,8 +89,8 @@ import { waitForRememberJob, waitForRememberJobs } from "./wait_for_jobs.ts";
 
 /**
  * Remembers texts for an account and finds them again. The client acts for the
- * account with a delegate's key; each call is one request, signed with that
- * key, unless its description says that it waits. The client never retries a
+ * account with a delegate's key, or an access token that such a key has signed;
+ * each call is one request, signed with that key, unless its description says that it waits. The client never retries a
  * request by itself.
  *
  * @example Remember and recall
@@ -109,7 +113,7 @@ export class Mem {
   readonly #parts: ClientParts;
   readonly #life = new Life();
 
-  private constructor(config: MemConfig) {
+  private constructor(config: MemConfig | MemTokenConfig) {
     const resolved = resolveConfig(config);
     this.#exchange = new HttpExchange(resolved);
     this.#parts = clientParts(this.#exchange, resolved, this.#life);
@@ -131,11 +135,41 @@ export class Mem {
    * console.log(await mem.getPublicKeyHex());
    * ```
    *
-   * @throws {TypeError} When the key or the account is missing, or something
-   * else of the configuration is not what it must be.
+   * @example With an access token in place of the key
+   * ```ts
+   * import { Mem } from "@tercet/sdk";
+   * import { createAccessToken } from "@tercet/sdk/account";
+   *
+   * const { token } = await createAccessToken({
+   *   key: "07".repeat(32),
+   *   accountId: "0xa11ce",
+   *   access: "read",
+   * });
+   * const mem = Mem.create({ accessToken: token });
+   * const { results } = await mem.recall({ query: "What does Ada drink?" });
+   * console.log(results.length);
+   * ```
+   *
+   * @throws {TypeError} When the key or the account is missing, a token is given
+   * beside them, or something else of the configuration is not what it must be.
    */
-  static create(config: MemConfig): Mem {
+  static create(config: MemConfig | MemTokenConfig): Mem {
     return new Mem(config);
+  }
+
+  /**
+   * The namespace of calls that name none.
+   *
+   * @example
+   * ```ts
+   * import { Mem } from "@tercet/sdk";
+   *
+   * const mem = Mem.create({ key: "07".repeat(32), accountId: "0xa11ce" });
+   * console.log(mem.namespace); // default
+   * ```
+   */
+  get namespace(): string {
+    return this.#parts.namespace;
   }
 
   /**
@@ -780,7 +814,8 @@ export class Mem {
   }
 
   /**
-   * Returns the delegate's public key, 64 hexadecimal digits.
+   * Returns the public key of the delegate, or of the one that signed the access
+   * token, 64 hexadecimal digits.
    *
    * @example
    * ```ts

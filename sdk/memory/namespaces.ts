@@ -112,6 +112,7 @@ export async function restore(
   const { json } = await parts.exchange.send({
     method: "POST",
     path: "/api/restore",
+    changes: true,
     readsMemories: true,
     body: {
       namespace: requireName(namespace, "namespace"),
@@ -151,6 +152,7 @@ export async function forget(
   const { json } = await parts.exchange.send({
     method: "POST",
     path: "/api/forget",
+    changes: true,
     body: { namespace: requireName(namespace, "namespace") },
     timeoutMs: parts.requestTimeoutMs,
   });
@@ -200,6 +202,7 @@ export async function deleteMemory(
   const { json } = await parts.exchange.send({
     method: "DELETE",
     path: `/api/memories/${encodeURIComponent(memoryId)}`,
+    changes: true,
     timeoutMs: parts.requestTimeoutMs,
   });
   return omitUndefined({

@@ -62,6 +62,7 @@ export async function remember(
         parts.exchange.send({
           method: "POST",
           path: "/api/remember",
+          changes: true,
           body: { text, namespace, idempotency_key: key, ...notes },
           timeoutMs: parts.requestTimeoutMs,
         }),
@@ -105,6 +106,7 @@ export async function rememberBulk(
         parts.exchange.send({
           method: "POST",
           path: "/api/remember/bulk",
+          changes: true,
           body: { items: texts, idempotency_key: key },
           timeoutMs: parts.requestTimeoutMs,
         }),

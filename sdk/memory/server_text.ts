@@ -62,10 +62,16 @@ export function errorOfAnswer(answer: FailedAnswer): MemError {
     return unexpectedAnswer(purpose, options);
   }
   if (status === 401) {
-    return new MemError(refusal(authError), {
-      ...options,
-      serverCode: "AUTH_REJECTED",
-    });
+    const isToken = /\berror="invalid_token"/.test(
+      headers.get("www-authenticate") ?? "",
+    );
+    return new MemError(
+      refusal(authError, isToken ? said.message : undefined),
+      {
+        ...options,
+        serverCode: "AUTH_REJECTED",
+      },
+    );
   }
   if (status === 426 && answer.isSigned) {
     return new MemCompatibilityError(message, options);
@@ -107,10 +113,18 @@ function toTimeout(answer: FailedAnswer, said: ServerText): MemRequestTimeout {
 
 /**
  * Returns the message for a refused signature. All refusals share one message,
- * because the status alone does not tell a stranger the reason.
+ * because the status alone does not tell a stranger the reason; the bearer of
+ * an access token is told by the relayer.
  */
-function refusal(authError: string | undefined): string {
+function refusal(
+  authError: string | undefined,
+  told: string | undefined,
+): string {
   const reason = authError === undefined ? "" : ` (${authError})`;
+  if (told !== undefined) {
+    return `Cannot authenticate: the relayer refused the request${reason}: ` +
+      JSON.stringify(told);
+  }
   const hint = authError === "ERR_TIMESTAMP_OUT_OF_BOUNDS"
     ? "set this machine's clock"
     : "check key, accountId and serverUrl, and that the account has this " +

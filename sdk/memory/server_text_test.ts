@@ -135,6 +135,13 @@ Deno.test("errorOfAnswer() has one message for every 401, with the reason where 
     headers: new Headers({ "x-auth-error": "ERR_TIMESTAMP_OUT_OF_BOUNDS" }),
   }));
   assertStringIncludes(late.message, "clock");
+  const token = errorOfAnswer(failed(401, { error: "it has expired" }, {
+    headers: new Headers({
+      "x-auth-error": "ERR_TOKEN_EXPIRED",
+      "www-authenticate": 'Bearer realm="relayer", error="invalid_token"',
+    }),
+  }));
+  assertStringIncludes(token.message, '(ERR_TOKEN_EXPIRED): "it has expired"');
   const odd = new Headers({ "x-auth-error": "<b>no word</b>" });
   assertEquals(
     errorOfAnswer(failed(401, "", { headers: odd })).message,

@@ -10,9 +10,19 @@ import {
   randomUuid,
   sha256,
 } from "./cryptography.ts";
-import type { DelegateSigner } from "./config.ts";
 import { encodeHex } from "./encodings.ts";
 import { MemDestroyedError } from "./errors.ts";
+
+/**
+ * Signs for a delegate, whose private key the client never sees: a `CryptoKey`
+ * that cannot be exported, a key in hardware, or another process has it.
+ */
+export interface DelegateSigner {
+  /** The delegate's public key (Ed25519), 32 bytes. */
+  readonly publicKey: Uint8Array;
+  /** Signs bytes as they are and returns the signature of 64 bytes. */
+  readonly sign: (bytes: Uint8Array<ArrayBuffer>) => Promise<Uint8Array>;
+}
 
 /** The parts of a request that its signature covers. */
 interface SignedParts {

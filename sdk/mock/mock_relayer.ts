@@ -21,6 +21,7 @@ import { jobRoutes } from "./mock_job_routes.ts";
 import { recallRoutes } from "./mock_recall_routes.ts";
 import { MOCK_RECEIPT_KEY, mockReceipt } from "./mock_receipts.ts";
 import { MockStore } from "./mock_store.ts";
+import { boundAnswer, readGrant, refuseGrant } from "./mock_tokens.ts";
 import {
   memoriesView,
   MOCK_ACCOUNT,
@@ -36,9 +37,11 @@ export class MockRelayer {
   /** The memories and jobs. */
   readonly store: MockStore;
   readonly #handlers: MockHandlers;
+  readonly #clock: MockRelayerOptions["clock"];
 
   /** Creates a relayer without memories. */
   constructor(options: MockRelayerOptions) {
+    this.#clock = options.clock;
     this.store = new MockStore(options.clock);
     this.#handlers = createHandlers({ ...options, store: this.store });
   }
@@ -57,8 +60,16 @@ export class MockRelayer {
         throw new Refusal(404, `Cannot find ${method} ${path}: no such route`);
       }
       const { route, params, isSigned } = found;
-      const stranger = isSigned ? refuseStranger(request) : undefined;
-      return stranger ?? await this.#handlers[route]({ ...request, params });
+      const call = { ...request, params };
+      if (!isSigned) return await this.#handlers[route](call);
+      const read = readGrant(request, this.#clock.nowMs());
+      if ("refusal" in read) return read.refusal;
+      const { grant } = read;
+      const refusal = grant === undefined
+        ? refuseStranger(request)
+        : refuseGrant(grant, { ...call, route, store: this.store });
+      return refusal ??
+        boundAnswer(await this.#handlers[route](call), grant);
     } catch (error) {
       if (request.signal.aborted) throw error;
       if (error instanceof Refusal) {

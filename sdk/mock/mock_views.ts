@@ -33,6 +33,7 @@ export const MOCK_CONTRACT: View = {
   apiVersion: "1.0.0",
   minSupportedSdk: { typescript: "0.0.4", python: "0.1.0", mcp: "0.0.1" },
   featureFlags: {
+    "auth.accessTokens": true,
     "memories.delete": true,
     "recall.filter": true,
     "recall.ranking": true,

@@ -23,8 +23,8 @@ export const RELAYER_ROUTES = {
   "GET /readyz": { access: "open" },
   "GET /version": { access: "open" },
   "GET /config": { access: "open" },
-  "GET /api/whoami": { access: "signed" },
-  "POST /api/remember": { access: "signed", body: {
+  "GET /api/whoami": { access: "signed", scope: "read" },
+  "POST /api/remember": { access: "signed", scope: "write", body: {
     text: { type: "string", minLength: 1, maxLength: 1048576, isRequired: true },
     namespace: NAMESPACE,
     importance: { type: "number", minimum: 0, maximum: 1 },
@@ -32,7 +32,7 @@ export const RELAYER_ROUTES = {
     supersedes: SUPERSEDES,
     idempotency_key: { type: "string", minLength: 1, maxLength: 255 },
   } },
-  "POST /api/remember/bulk": { access: "signed", body: {
+  "POST /api/remember/bulk": { access: "signed", scope: "write", body: {
     items: { type: "array", minItems: 1, maxItems: 20, items: { type: "object", members: {
       text: { type: "string", minLength: 1, maxLength: 1048576, isRequired: true },
       namespace: NAMESPACE,
@@ -42,11 +42,11 @@ export const RELAYER_ROUTES = {
     } }, isRequired: true },
     idempotency_key: { type: "string", minLength: 1, maxLength: 255 },
   } },
-  "GET /api/remember/:id": { access: "signed" },
-  "POST /api/remember/bulk/status": { access: "signed", body: {
+  "GET /api/remember/:id": { access: "signed", scope: "read" },
+  "POST /api/remember/bulk/status": { access: "signed", scope: "read", body: {
     job_ids: { type: "array", minItems: 1, maxItems: 20, items: { type: "string", maxLength: 65536 }, isRequired: true },
   } },
-  "POST /api/recall": { access: "signed", body: {
+  "POST /api/recall": { access: "signed", scope: "read", body: {
     query: { type: "string", minLength: 1, maxLength: 65536, isRequired: true },
     limit: { type: "number", minimum: 1 },
     namespace: NAMESPACE,
@@ -58,13 +58,13 @@ export const RELAYER_ROUTES = {
     ids: { type: "array", minItems: 1, maxItems: 100, items: SUPERSEDES },
     deadline_ms: { type: "number", default: 60000 },
   } },
-  "POST /api/remember/manual": { access: "signed", body: {
+  "POST /api/remember/manual": { access: "signed", scope: "write", body: {
     encrypted_data: { type: "string", format: "byte" },
     blob_id: { type: "string", minLength: 1, maxLength: 128, pattern: "^[A-Za-z0-9_-]{1,128}$" },
     vector: { ...VECTOR, isRequired: true },
     namespace: NAMESPACE,
   } },
-  "POST /api/recall/manual": { access: "signed", body: {
+  "POST /api/recall/manual": { access: "signed", scope: "read", body: {
     vector: { ...VECTOR, isRequired: true },
     limit: { type: "number", minimum: 1, default: 10 },
     namespace: NAMESPACE,
@@ -72,16 +72,16 @@ export const RELAYER_ROUTES = {
     include_data: { type: "boolean", default: false },
     ranking: { type: "string", enum: ["semantic","fused"] },
   } },
-  "POST /api/analyze": { access: "signed", body: {
+  "POST /api/analyze": { access: "signed", scope: "write", body: {
     text: { type: "string", minLength: 1, maxLength: 65536, isRequired: true },
     namespace: NAMESPACE,
     occurred_at: { type: "string", format: "date-time" },
     keep: { type: "string", enum: ["statements","all"] },
   } },
-  "POST /api/embed": { access: "signed", body: {
+  "POST /api/embed": { access: "signed", scope: "read", body: {
     text: { type: "string", minLength: 1, maxLength: 65536, isRequired: true },
   } },
-  "POST /api/ask": { access: "signed", body: {
+  "POST /api/ask": { access: "signed", scope: "read", body: {
     question: { type: "string", minLength: 1, maxLength: 65536, isRequired: true },
     limit: { type: "number", minimum: 1, default: 5 },
     namespace: NAMESPACE,
@@ -89,19 +89,19 @@ export const RELAYER_ROUTES = {
     ranking: { type: "string", enum: ["semantic","fused"] },
     explain: { type: "boolean" },
   } },
-  "POST /api/restore": { access: "signed", body: {
+  "POST /api/restore": { access: "signed", scope: "write", body: {
     namespace: NAMESPACE,
     limit: { type: "number", default: 10 },
   } },
-  "POST /api/forget": { access: "signed", body: {
+  "POST /api/forget": { access: "signed", scope: "write", body: {
     namespace: NAMESPACE,
   } },
-  "POST /api/stats": { access: "signed", body: {
+  "POST /api/stats": { access: "signed", scope: "read", body: {
     namespace: NAMESPACE,
   } },
-  "DELETE /api/memories/:id": { access: "signed" },
-  "GET /v1/owners/:owner/namespaces": { access: "owner" },
-  "GET /v1/owners/:owner/memories": { access: "owner" },
+  "DELETE /api/memories/:id": { access: "signed", scope: "write" },
+  "GET /v1/owners/:owner/namespaces": { access: "owner", scope: "read" },
+  "GET /v1/owners/:owner/memories": { access: "owner", scope: "read" },
 } as const;
 
 /** Limits that the schemas do not say. */

@@ -98,6 +98,22 @@ export async function runTercet(
     commands: [
       ...SERVICES.map((service) => serviceCommand(service, io)),
       {
+        name: "memory",
+        about: "remember texts at a relayer, and find them again",
+        async run(rest) {
+          const { runMemory } = await import("./memory/commands.ts");
+          return await runMemory(rest, io);
+        },
+      },
+      {
+        name: "mcp",
+        about: "memories for agents (token)",
+        async run(rest) {
+          const { runMcp } = await import("./memory/commands.ts");
+          return await runMcp(rest, io);
+        },
+      },
+      {
         name: "key",
         about: "create a key pair for a delegate (new)",
         async run(rest) {
@@ -127,6 +143,7 @@ export async function runTercet(
       'tercet tasks preview "30 2 * * *"',
       'tercet tasks create --worker mailer --data \'{"to": "Ada"}\' --wait',
       "DATA_DIR=/var/lib/relayer tercet relayer",
+      'tercet memory recall "What does Ada drink?"',
       "tercet key new --json",
       "tercet health tasks",
     ],

@@ -187,7 +187,7 @@ async function addRelayer(
     await openDataFolder(settings.dataDir, { service: "relayer" });
   }
   const { addParts } = await import("./serve.ts");
-  addParts(settings, {
+  await addParts(settings, {
     ...{ ...tools, tracing, randomBytes },
     version: VERSION,
     random: Math.random,
@@ -253,6 +253,11 @@ function settingFaults(settings: RelayerSettings): readonly string[] {
     faults.push(
       "Cannot keep blobs elsewhere: BLOB_PUBLISHER_URL and " +
         "BLOB_AGGREGATOR_URLS go together",
+    );
+  }
+  if (settings.embedderFile !== "" && settings.embeddingUrl !== "") {
+    faults.push(
+      "Cannot use EMBEDDER_FILE and EMBEDDING_API_BASE together: leave out one",
     );
   }
   const urls: readonly (readonly [string, string])[] = [

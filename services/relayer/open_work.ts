@@ -11,11 +11,13 @@ import type { Instances } from "../shared/instances.ts";
 import type { Logger } from "../shared/logger.ts";
 import {
   BUILT_IN_VECTOR_WEIGHT,
+  FILE_VECTOR_WEIGHT,
   MODEL_VECTOR_WEIGHT,
 } from "./recall/memory_index.ts";
 import { tracedFetch } from "../shared/telemetry/traced_http.ts";
 import type { Tracing } from "../shared/telemetry/tracing.ts";
 import type { RelayerParts } from "./api/parts.ts";
+import { AccessTokens } from "./auth/access_tokens.ts";
 import {
   AccountResolver,
   Authenticator,
@@ -60,11 +62,12 @@ import type { BlobContent } from "./vault/vault.ts";
 type Models = Pick<RelayerParts, "embedder" | "extractor" | "answerer">;
 
 /**
- * Makes the models that the settings name; none of them is called yet.
+ * Makes the models that the settings name; no endpoint is called yet.
  *
  * @throws {TypeError} when an address or a key cannot be used
+ * @throws {Error} when the files of a model cannot be used
  */
-export function openModels(
+export async function openModels(
   settings: RelayerSettings,
   { clock, tracing }: {
     /** The time. */
@@ -72,16 +75,24 @@ export function openModels(
     /** Makes spans of calls to models; undefined where tracing is off. */
     readonly tracing: Tracing | undefined;
   },
-): Models {
+): Promise<Models> {
   const fetch = tracedFetch(globalThis.fetch.bind(globalThis), {
     tracing,
     peer: "model",
   });
   const tools = { clock, fetch };
   return {
-    embedder: createEmbedder(settings, tools),
+    embedder: await openEmbedder(settings, tools),
     ...createChat(settings, tools),
   };
+}
+
+/** What the vectors of the settings' embedder weigh beside words. */
+function weighVectors(
+  { embedderFile, embeddingUrl }: RelayerSettings,
+): number {
+  if (embedderFile !== "") return FILE_VECTOR_WEIGHT;
+  return embeddingUrl === "" ? BUILT_IN_VECTOR_WEIGHT : MODEL_VECTOR_WEIGHT;
 }
 
 /** What models need for their calls. */
@@ -90,12 +101,16 @@ interface ModelTools {
   readonly fetch: Fetch;
 }
 
-function createEmbedder(
+async function openEmbedder(
   settings: RelayerSettings,
   { clock, fetch }: ModelTools,
-): Embedder {
+): Promise<Embedder> {
   const { embeddingUrl, embeddingKey, embeddingModel: model } = settings;
   const { embeddingWidth: width, modelTimeoutMs: timeoutMs } = settings;
+  if (settings.embedderFile !== "") {
+    const { FileEmbedder } = await import("./embed/file/file_embedder.ts");
+    return await FileEmbedder.open(settings.embedderFile);
+  }
   if (embeddingUrl === "") return new HashedEmbedder(width);
   return new HttpEmbedder({
     baseUrl: embeddingUrl,
@@ -134,8 +149,11 @@ function createChat(
  * Authentication, rate limits and owner tokens: what decides whether a caller
  * is let in.
  */
-export interface RelayerAccess
-  extends Pick<RelayerParts, "authenticator" | "rateLimits" | "ownerTokens"> {
+export interface RelayerAccess extends
+  Pick<
+    RelayerParts,
+    "accessTokens" | "authenticator" | "ownerTokens" | "rateLimits"
+  > {
   /** Delays the answers of refusals for a moment. */
   readonly refusalDelay: RefusalDelay;
   /**
@@ -202,15 +220,16 @@ export async function openAccess(
   if (!store.hasOwnTime) {
     rateLimits.load(await store.rateWindows(rateLimits.firstMinute));
   }
+  const signatures = new SignatureVerifier();
+  const accounts = new AccountResolver({ ledger, clock });
+  const verifying = { clock, signatures, accounts, windowMs };
   return {
     authenticator: new Authenticator({
-      clock,
-      signatures: new SignatureVerifier(),
+      ...verifying,
       nonces,
-      accounts: new AccountResolver({ ledger, clock }),
-      windowMs,
       isLegacyAllowed: settings.legacyAuth,
     }),
+    accessTokens: new AccessTokens(verifying),
     refusalDelay: new RefusalDelay({ clock }),
     rateLimits,
     ownerTokens: serviceCredential === ""
@@ -228,7 +247,7 @@ export interface RelayerWork
   readonly questions: Embedder;
   /**
    * Counts how many question vectors came from the cache; undefined where the
-   * embedder is built in and has none.
+   * embedder runs in this process and has none.
    */
   readonly questionCounts: () => QuestionCounts | undefined;
   /** Finds memories by their vectors; has loaded nothing yet. */
@@ -365,9 +384,7 @@ export function openWork(
       ...{ clock, logger },
       maxBytes: settings.maxAnswerBytes,
       ranking: settings.ranking,
-      vectorWeight: settings.embeddingUrl === ""
-        ? BUILT_IN_VECTOR_WEIGHT
-        : MODEL_VECTOR_WEIGHT,
+      vectorWeight: weighVectors(settings),
     }),
     restorer: new RestoreService({ ...shared, clock, logger }),
     intake,

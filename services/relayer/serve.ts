@@ -79,11 +79,15 @@ interface Running {
   readonly work: RelayerWork;
 }
 
-/** Adds the parts of the relayer to its lifecycle. */
-export function addParts(
+/**
+ * Adds the parts of the relayer to its lifecycle.
+ *
+ * @throws {Error} when a model that the settings name cannot be used
+ */
+export async function addParts(
   settings: RelayerSettings,
   options: PartsOptions,
-): void {
+): Promise<void> {
   const { clock, logger, lifecycle, tracing } = options;
   const turns = new FairTurns();
   let running: Running | undefined;
@@ -111,7 +115,7 @@ export function addParts(
     instances: () => running?.instances,
   });
   const metered = metrics.partners.meteredModels(
-    openModels(settings, { clock, tracing }),
+    await openModels(settings, { clock, tracing }),
   );
   const metricsText = async (): Promise<string> => {
     const { store } = parts().data;
@@ -387,7 +391,7 @@ async function listen(
   options:
     & Running
     & {
-      readonly models: ReturnType<typeof openModels> & {
+      readonly models: Awaited<ReturnType<typeof openModels>> & {
         readonly embedder: WatchedEmbedder;
       };
       readonly metrics: RelayerMetrics["http"];

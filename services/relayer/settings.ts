@@ -360,8 +360,17 @@ export const relayerSettings = {
       name: "EMBEDDING_API_BASE",
       default: "",
       help: "OpenAI-compatible endpoint for vectors, such as " +
-        "https://api.example/v1. When empty, the built-in embedder is used, " +
-        "which needs no model and finds words, not meanings.",
+        "https://api.example/v1. When it and EMBEDDER_FILE are empty, the " +
+        "built-in embedder is used, which needs no model and finds words, not " +
+        "meanings.",
+    }),
+    embedderFile: textOption({
+      name: "EMBEDDER_FILE",
+      default: "",
+      help: "Folder of a static embedding model in the form of model2vec " +
+        "(config.json, tokenizer.json, model.safetensors), which makes the " +
+        "vectors without a network. It has a width of its own. After a change " +
+        "all vectors are computed again, see RENEWALS_PER_SECOND.",
     }),
     embeddingKey: textOption({
       secret: true,

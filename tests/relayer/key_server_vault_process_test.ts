@@ -8,6 +8,7 @@
 
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { Mem, MemError } from "../../mod.ts";
+import { createAccessToken } from "../../sdk/account.ts";
 import { LOCAL_PACKAGE_ID } from "../../services/shared/ledger/account_contract.ts";
 import { TransactionSigner } from "../../services/shared/ledger/testing/transaction_signer.ts";
 import type { KeyServerGroup } from "../support/keyserver_process.ts";
@@ -164,6 +165,36 @@ onStores({
             });
             assertEquals(await matched(), ["peppermint"]);
             assertEquals(await trial.traces(["peppermint"]), []);
+          },
+        );
+        await t.step(
+          "memories behind key servers are written and deleted with an access token, and never read",
+          async () => {
+            const { token } = await createAccessToken({
+              ...{ key, accountId, access: "write" },
+            });
+            const { url } = second;
+            await using bearer = Mem.create({
+              ...{ accessToken: token, serverUrl: url },
+            });
+            const namespace = "kitchen";
+            const { id } = await bearer.rememberAndWait("A kettle", namespace);
+            assertEquals((await bearer.stats(namespace)).memory_count, 1);
+            const early = await assertRejects(
+              () => recallTexts(bearer),
+              MemError,
+            );
+            assert(early.message.includes("behind key servers"), early.message);
+            // The owner's key is open now, by the session of a signed request.
+            assertEquals(await recallTexts(mem), [TEXT]);
+            const answer = await fetch(`${url}/api/recall`, {
+              method: "POST",
+              headers: { authorization: `Bearer ${token}` },
+              body: JSON.stringify({ query: QUESTION }),
+            });
+            const { code } = await answer.json();
+            assertEquals([answer.status, code], [403, "SESSION_REQUIRED"]);
+            await bearer.deleteMemory(id);
           },
         );
         await t.step(

@@ -46,12 +46,12 @@ interface Load {
  */
 const LOADS: Readonly<Record<ModulePath, Load>> = {
   // Some kilobytes more than once: waiting calls wait out rate limits, every
-  // call takes a signal, RateLimitClient tells which rules applied, and a
-  // proxy's answer is told from a relayer's. 4 KB are shared with the hashes
+  // call takes a signal, RateLimitClient tells which rules applied, a proxy's
+  // answer is told from a relayer's, and access tokens are read. 4 KB are shared with the hashes
   // that are loaded where there is no WebCrypto.
-  ".": { maxBytes: 71_000 },
+  ".": { maxBytes: 73_500 },
   "./account": {
-    maxBytes: 30_000,
+    maxBytes: 33_000,
     laterPackages: ["@mysten/sui/jsonRpc", "@mysten/sui/transactions"],
   },
   "./ai": { maxBytes: 80_000 },

@@ -5,8 +5,12 @@
  * @module
  */
 
+import { FileEmbedder } from "../../../services/relayer/embed/file/file_embedder.ts";
 import { HashedEmbedder } from "../../../services/relayer/embed/hashed_embedder.ts";
-import { BUILT_IN_VECTOR_WEIGHT } from "../../../services/relayer/recall/memory_index.ts";
+import {
+  BUILT_IN_VECTOR_WEIGHT,
+  FILE_VECTOR_WEIGHT,
+} from "../../../services/relayer/recall/memory_index.ts";
 import {
   choiceOption,
   integerOption,
@@ -21,6 +25,7 @@ import {
   parseConversations,
   readOwnSet,
 } from "./corpus.ts";
+import { writeRandomModel } from "./random_model.ts";
 import { serveRandomVectors } from "./random_vectors.ts";
 import {
   type MeasuredRetrieval,
@@ -37,10 +42,10 @@ import {
 
 /**
  * The rankings: `words` by plain BM25 alone; `vectors` by their cosine alone;
- * `fused` by both, as recall does it; `random` the same with vectors that carry
- * no meaning.
+ * `fused` by both, as recall does it; `random` and `file` the same with vectors
+ * that carry no meaning, of an endpoint and of a model file.
  */
-export type RankingName = "words" | "vectors" | "fused" | "random";
+export type RankingName = "words" | "vectors" | "fused" | "random" | "file";
 
 /** A set of memories and questions, and what each ranking found in it. */
 export interface ComparedSet {
@@ -176,10 +181,18 @@ async function throughIndex(
   vectorWeight: number,
 ): Promise<ComparedSet["measured"]> {
   const embedder = new HashedEmbedder();
-  return new Map([
+  const texts = namespaces.flatMap(({ memories }) => memories)
+    .map(({ text }) => text);
+  await using model = await writeRandomModel(texts, { seed: RANDOM_SEED });
+  const ofFile = {
+    embedder: await FileEmbedder.open(model.folder),
+    vectorWeight: FILE_VECTOR_WEIGHT,
+  };
+  return new Map<RankingName, MeasuredRetrieval>([
     ["words", await measureWords(namespaces)],
     ["vectors", await measureIndex(namespaces, { embedder })],
     ["fused", await measureIndex(namespaces, { embedder, vectorWeight })],
+    ["file", await measureIndex(namespaces, ofFile)],
   ]);
 }
 
@@ -248,12 +261,20 @@ export function createBars(set: ComparedSet): readonly Bar[] {
     })],
     conversations: () => conversationBars(set, found),
   }[set.kind]();
-  const random = set.measured.get("random");
-  return random === undefined ? bars : [
+  const meaningless = [
+    ["random", "an endpoint of random vectors"],
+    ["file", "a model file of random vectors"],
+  ] as const;
+  return [
     ...bars,
-    bar(set, "recall@10 beside an endpoint of random vectors: change", {
-      atLeast: -0.02,
-      value: scored(random.found, "recallAt10") - scored(found, "recallAt10"),
+    ...meaningless.flatMap(([ranking, what]) => {
+      const other = set.measured.get(ranking)?.found;
+      return other === undefined ? [] : [
+        bar(set, `recall@10 beside ${what}: change`, {
+          atLeast: -0.02,
+          value: scored(other, "recallAt10") - scored(found, "recallAt10"),
+        }),
+      ];
     }),
   ];
 }

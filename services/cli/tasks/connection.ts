@@ -6,6 +6,7 @@
  */
 
 import { TasksClient, TasksError } from "../../../sdk/tasks.ts";
+import type { Clock } from "../../shared/clock.ts";
 import {
   type CommandIo,
   type CommandShape,
@@ -35,6 +36,12 @@ export interface CliIo extends ProgramIo {
    * @default {fetchLocally}
    */
   readonly fetch?: typeof fetch | undefined;
+  /**
+   * The time, and pauses; replaced in tests.
+   *
+   * @default {systemClock}
+   */
+  readonly clock?: Clock | undefined;
 }
 
 /** Flags of every command that sends requests to a service. */
@@ -73,21 +80,51 @@ export async function readConnection(
     const fault = "Cannot find the service: set TASKS_URL or use --url";
     return wrongArguments(fault, { io, command });
   }
-  let key = io.readVariable("TASKS_KEY") ?? "";
-  if (values.keyFile !== undefined) {
-    try {
-      key = (await io.readText(values.keyFile)).trim();
-    } catch (error) {
-      const path = quote(values.keyFile);
-      io.err(`Cannot read key file ${path}: ${describeError(error)}`);
-      return { kind: "done", exitCode: 1 };
-    }
-  }
+  const read = await readSecret(
+    { variable: "TASKS_KEY", path: values.keyFile, what: "key file" },
+    io,
+  );
+  if (read.kind === "done") return read;
+  const { text: key } = read;
   if (key !== "") return { kind: "connection", url, key };
   const fault = "Cannot authenticate: set TASKS_KEY or use --key-file; there " +
     "is no flag for the key itself, because others on this machine can see " +
     "arguments";
   return wrongArguments(fault, { io, command });
+}
+
+/** Where a secret is kept. */
+interface SecretPlace {
+  /** The variable of the environment that has it. */
+  readonly variable: string;
+  /** The file that has it, in place of the variable; undefined for none. */
+  readonly path: string | undefined;
+  /** What the file is, for errors. */
+  readonly what: string;
+}
+
+/**
+ * Reads a secret from its file, or from the environment.
+ *
+ * @returns Its text, empty when there is none; or the exit code when the file
+ * cannot be read.
+ */
+export async function readSecret(
+  { variable, path, what }: SecretPlace,
+  io: Pick<CliIo, "err" | "readVariable" | "readText">,
+): Promise<
+  | { readonly kind: "secret"; readonly text: string }
+  | { readonly kind: "done"; readonly exitCode: number }
+> {
+  if (path === undefined) {
+    return { kind: "secret", text: io.readVariable(variable)?.trim() ?? "" };
+  }
+  try {
+    return { kind: "secret", text: (await io.readText(path)).trim() };
+  } catch (error) {
+    io.err(`Cannot read ${what} ${quote(path)}: ${describeError(error)}`);
+    return { kind: "done", exitCode: 1 };
+  }
 }
 
 /** A client, or the exit code when its URL or key is missing or wrong. */

@@ -1,6 +1,6 @@
 /**
- * Decides whether a call may reach its route: verifies signatures and owner
- * tokens, and charges rate-limit points.
+ * Decides whether a call may reach its route: verifies signatures, access
+ * tokens and owner tokens, and charges rate-limit points.
  *
  * @module
  */
@@ -9,11 +9,14 @@ import type { Turn } from "../../shared/fair_turns.ts";
 import type { HttpResponse } from "../../shared/http/exchange.ts";
 import { settle } from "../../shared/settled.ts";
 import type { Caller, LateRefusal } from "../auth/authenticate.ts";
+import { readBearer } from "../auth/bearer.ts";
 import { type Refusal, refusalResponse } from "../auth/refusal.ts";
+import { isAccessToken } from "../auth/token_claims.ts";
 import { addressOfPublicKey, normalizeLedgerId } from "../ledger/ledger_id.ts";
 import { type Answer, noBody, refused, renderAnswer } from "./answer.ts";
 import type { RelayerParts } from "./parts.ts";
 import type { OpenCall, OwnerRoute, Route, SignedRoute } from "./route.ts";
+import { ruleRefusal } from "./token_rule.ts";
 
 /** A call before its body was read. */
 export type Arrival = Omit<OpenCall, "body">;
@@ -78,12 +81,14 @@ export async function admit(
       };
     }
     case "signed": {
-      const entered = await checkSignature(arrival, { parts, route, turn });
+      const entered = await enterAccount(arrival, { parts, route, turn });
       if (entered.kind === "refused") return entered;
       const { caller, body, late } = entered;
       const call = { ...arrival, caller, body };
       await turn.pause();
-      await takeSession(arrival, { parts, caller });
+      if (caller.grant === undefined) {
+        await takeSession(arrival, { parts, caller });
+      }
       return {
         kind: "ok",
         answer: () => route.answer(call),
@@ -201,6 +206,49 @@ function refusedWith(answer: Answer): Refused {
   return { kind: "refused", response: renderAnswer(answer) };
 }
 
+/**
+ * Admits a call by its signature, or by an access token where it has no
+ * signature. With one, the field `Authorization` may be for a proxy.
+ */
+async function enterAccount(
+  arrival: Arrival,
+  options: AdmitOptions<SignedRoute>,
+): Promise<Entered | Refused> {
+  const { headers } = arrival.request;
+  const token = headers.get("x-signature") === undefined
+    ? readBearer(headers)
+    : undefined;
+  return token === undefined
+    ? await checkSignature(arrival, options)
+    : await checkToken(arrival, { ...options, token });
+}
+
+/** Verifies an access token, before the body is read. */
+async function checkToken(
+  arrival: Arrival,
+  { token, ...options }: AdmitOptions<SignedRoute | OwnerRoute> & {
+    readonly token: string;
+  },
+): Promise<Entered | Refused> {
+  const { parts, route } = options;
+  const outcome = await parts.accessTokens.verify(token);
+  if (outcome.kind === "refused") return await refuse(outcome, parts);
+  const { caller } = outcome;
+  const refusal = ruleRefusal(caller, {
+    rule: route.token,
+    isBehindKeyServers: parts.sessions !== undefined,
+  });
+  if (refusal !== undefined) return refusedWith(refusal);
+  const { maxBodyBytes = 0 } = route;
+  const read = await readBytes(arrival, maxBodyBytes);
+  if (read.kind !== "ok") return refusedWith(noBody(read, maxBodyBytes));
+  const entered = { caller, body: read.bytes };
+  const limited = spend(entered, options);
+  return limited === undefined
+    ? { kind: "entered", ...entered }
+    : refusedWith(limited);
+}
+
 async function checkSignature(
   arrival: Arrival,
   options: AdmitOptions<SignedRoute | OwnerRoute>,
@@ -255,8 +303,8 @@ async function refuse(
 }
 
 /**
- * Admits a call to an owner's route by its bearer token, or by its signature
- * when it has no token.
+ * Admits a call to an owner's route by its owner token or access token, or by
+ * its signature when it has no token.
  */
 async function enterOwner(
   arrival: Arrival,
@@ -266,6 +314,10 @@ async function enterOwner(
   const { headers } = arrival.request;
   if (headers.get("authorization") === undefined) {
     return await checkSignature(arrival, options);
+  }
+  const token = readBearer(headers);
+  if (token !== undefined && isAccessToken(token)) {
+    return await checkToken(arrival, { ...options, token });
   }
   const owner = parts.ownerTokens?.findBearer(headers);
   if (owner !== undefined) {

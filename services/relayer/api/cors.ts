@@ -33,6 +33,7 @@ const ALLOWED_HEADERS: readonly string[] = [
 /** Header fields of answers that pages may read. */
 const EXPOSED_HEADERS: readonly string[] = [
   "retry-after",
+  "www-authenticate",
   "x-auth-error",
   "x-trace-id",
 ];

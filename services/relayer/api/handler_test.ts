@@ -247,7 +247,7 @@ Deno.test("handler lets pages read refusals", async () => {
   assertEquals(headers["access-control-allow-origin"], "*");
   assertEquals(
     headers["access-control-expose-headers"],
-    "retry-after, x-auth-error, x-trace-id",
+    "retry-after, www-authenticate, x-auth-error, x-trace-id",
   );
 });
 

@@ -19,6 +19,7 @@ import {
 } from "../../shared/schema/schema.ts";
 import { faultText } from "./body_schemas.ts";
 import { MAX_BODY_BYTES, type SignedCall, type SignedRoute } from "./route.ts";
+import { namespaceRefusal } from "./token_rule.ts";
 
 /** The outcome of reading JSON. */
 type JsonOutcome<T> =
@@ -44,7 +45,7 @@ const FAULTS: Readonly<Record<JsonShapeFault["kind"], string>> = {
 
 /** Options of {@linkcode signedPost}. */
 interface SignedPostOptions<T>
-  extends Pick<SignedRoute, "points" | "onlyReads" | "words"> {
+  extends Pick<SignedRoute, "points" | "onlyReads" | "token" | "words"> {
   /** What the route does, for error texts, such as `remember text`. */
   readonly action: string;
   /**
@@ -52,20 +53,27 @@ interface SignedPostOptions<T>
    * @default {@linkcode MAX_BODY_BYTES}
    */
   readonly maxBodyBytes?: number;
+  /**
+   * Returns the namespaces that a body is about; none for one that names
+   * records, whose namespaces the answer looks at.
+   */
+  readonly namespacesOf: (body: T) => readonly string[];
   /** Answers a call whose body is valid. */
   readonly answer: (call: SignedCall, body: T) => Answer | Promise<Answer>;
 }
 
 /**
  * Makes a signed POST route whose body is a JSON object; a body that does not
- * fit the schema is answered with 400.
+ * fit the schema is answered with 400, and one about namespaces that the
+ * caller's access token is not for with 403.
  */
 export function signedPost<T>(
   path: string,
   schema: Schema<T>,
   options: SignedPostOptions<T>,
 ): SignedRoute {
-  const { action, answer, maxBodyBytes = MAX_BODY_BYTES, ...facts } = options;
+  const { maxBodyBytes = MAX_BODY_BYTES, ...given } = options;
+  const { action, answer, namespacesOf, ...facts } = given;
   return {
     ...facts,
     access: "signed",
@@ -75,9 +83,11 @@ export function signedPost<T>(
     body: schema,
     async answer(call) {
       const read = readBody(call.body, schema);
-      return read.kind === "ok"
-        ? await answer(call, read.value)
-        : refused(400, `Cannot ${action}: ${read.reason}`);
+      if (read.kind !== "ok") {
+        return refused(400, `Cannot ${action}: ${read.reason}`);
+      }
+      return namespaceRefusal(call.caller, namespacesOf(read.value)) ??
+        await answer(call, read.value);
     },
   };
 }

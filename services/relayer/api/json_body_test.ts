@@ -6,6 +6,7 @@ import { type Answer, ok, refused } from "./answer.ts";
 import { part } from "./document/answer_parts.ts";
 import { jsonBody, parseJson, signedPost } from "./json_body.ts";
 import { ANN } from "./testing/test_parts.ts";
+import { READS } from "./token_rule.ts";
 import { testRequest } from "./testing/test_request.ts";
 
 const SCHEMA = members({
@@ -87,6 +88,8 @@ async function posted(text: string): Promise<Answer> {
       ...{ id: "echo", tag: "service", summary: "Echo", means: "It" },
       answer: part({}),
     },
+    token: READS,
+    namespacesOf: () => [],
     answer: (_call, body) => ok(body),
   });
   return await route.answer({

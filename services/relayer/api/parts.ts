@@ -11,6 +11,7 @@ import type { Network } from "../../shared/ip_network.ts";
 import type { Logger } from "../../shared/logger.ts";
 import type { HttpMetrics } from "../../shared/metrics/http_metrics.ts";
 import type { Tracing } from "../../shared/telemetry/tracing.ts";
+import type { AccessTokens } from "../auth/access_tokens.ts";
 import type { Authenticator } from "../auth/authenticate.ts";
 import type { OwnerTokens } from "../auth/owner_tokens.ts";
 import type { RateLimits } from "../auth/rate_limits.ts";
@@ -94,6 +95,8 @@ export interface RelayerParts {
   readonly usage: Pick<StorageUsage, "reserve" | "changed">;
   /** Verifies signed requests. */
   readonly authenticator: Pick<Authenticator, "authenticate">;
+  /** Verifies access tokens. */
+  readonly accessTokens: Pick<AccessTokens, "verify">;
   /** Delays the answers of refusals for a moment. */
   readonly refusalDelay: Pick<RefusalDelay, "wait">;
   /**

@@ -11,6 +11,7 @@ import type { Pausing } from "../../shared/slices.ts";
 import type { Caller } from "../auth/authenticate.ts";
 import type { Answer } from "./answer.ts";
 import type { RouteWords } from "./document/route_words.ts";
+import type { TokenRule } from "./token_rule.ts";
 
 /** Methods of routes; a GET route also answers HEAD. */
 type RouteMethod = "DELETE" | "GET" | "POST";
@@ -36,9 +37,9 @@ export interface OpenCall {
   readonly body: Uint8Array;
 }
 
-/** A call whose signature is valid. */
+/** A call whose signature or access token is valid. */
 export interface SignedCall extends OpenCall {
-  /** The caller that signed. */
+  /** The caller that signed the request, or its access token. */
   readonly caller: Caller;
 }
 
@@ -90,23 +91,30 @@ export interface OpenRoute extends RouteBase {
   answer(call: OpenCall): Answer | Promise<Answer>;
 }
 
-/** A route for delegates of accounts, whose requests are signed. */
+/**
+ * A route for delegates of accounts, who sign their requests or send an access
+ * token.
+ */
 export interface SignedRoute extends RouteBase {
   /** Tells that calls are signed. */
   readonly access: "signed";
+  /** What an access token needs. */
+  readonly token: TokenRule;
   /** Answers a call. */
   answer(call: SignedCall): Answer | Promise<Answer>;
 }
 
 /**
- * A route below `/v1/owners/:owner`, for the owner's delegates and bearers of
- * the owner's token.
+ * A route below `/v1/owners/:owner`, for the owner's delegates, who sign or
+ * send an access token, and bearers of the owner's token.
  */
 export interface OwnerRoute extends RouteBase {
   /**
    * Tells that the owner's delegates and bearers of the owner's token may call.
    */
   readonly access: "owner";
+  /** What an access token needs. */
+  readonly token: TokenRule;
   /** Answers a call. */
   answer(call: OwnerCall): Answer | Promise<Answer>;
 }

@@ -23,8 +23,9 @@ import {
   type SignatureVerifier,
   type SignedHead,
 } from "./signed_request.ts";
+import type { TokenGrant } from "./token_claims.ts";
 
-/** A client whose signature is valid for an account. */
+/** A client whose signature or access token is valid for an account. */
 export interface Caller {
   /** The account object's id. */
   readonly accountId: string;
@@ -34,6 +35,12 @@ export interface Caller {
   readonly owner: string;
   /** The delegate's public key, 64 hexadecimal digits. */
   readonly publicKey: string;
+  /**
+   * What the caller's access token permits.
+   *
+   * @default undefined the caller signed, or is not bounded otherwise
+   */
+  readonly grant?: TokenGrant | undefined;
 }
 
 /** The outcome of finding an account. */

@@ -11,6 +11,7 @@ import { createHash, createHmac, timingSafeEqual } from "node:crypto";
 import type { Clock } from "../../shared/clock.ts";
 import type { HttpHeaders } from "../../shared/http/exchange.ts";
 import { normalizeLedgerId } from "../ledger/ledger_id.ts";
+import { readBearer } from "./bearer.ts";
 
 /** A token that was made. */
 interface IssuedToken {
@@ -54,7 +55,6 @@ const PERMISSIONS: readonly string[] = [
  * The form of a token: version, owner without prefix, expiry in seconds, code.
  */
 const TOKEN = /^ot1\.([0-9a-f]{64})\.([0-9]{1,12})\.([A-Za-z0-9_-]{43})$/;
-const BEARER = /^bearer +([A-Za-z0-9._~+/-]{1,200}=*)$/i;
 
 /**
  * Checks whether a credential can be used.
@@ -132,10 +132,7 @@ export class OwnerTokens {
    * @returns undefined when there is no token, or it is invalid or expired
    */
   findBearer(headers: HttpHeaders): string | undefined {
-    const sent = headers.all("authorization");
-    const token = BEARER.exec(sent[0] ?? "")?.[1];
-    if (sent.length !== 1 || token === undefined) return undefined;
-    const [, owner, endS, code] = TOKEN.exec(token) ?? [];
+    const [, owner, endS, code] = TOKEN.exec(readBearer(headers) ?? "") ?? [];
     if (owner === undefined || code === undefined) return undefined;
     const expected = this.#computeCode(`ot1.${owner}.${endS}`);
     const given = Buffer.from(code, "base64url");

@@ -39,6 +39,16 @@ type RefusalCode =
   | "ERR_ACCOUNT_INACTIVE"
   /** The key is not a delegate of the account, or not any longer. */
   | "ERR_KEY_NOT_DELEGATE"
+  /** The text is no access token of a known version. */
+  | "ERR_TOKEN_FORMAT"
+  /** The access token was changed, or signed with another key. */
+  | "ERR_TOKEN_SIGNATURE"
+  /** The access token is valid for longer than tokens may be, or never. */
+  | "ERR_TOKEN_LIFETIME"
+  /** The access token was made later than now. */
+  | "ERR_TOKEN_TOO_EARLY"
+  /** The access token has expired. */
+  | "ERR_TOKEN_EXPIRED"
   /** The ledger does not answer. */
   | "AUTH_UPSTREAM_UNAVAILABLE"
   /** The memory for nonces is full for now. */
@@ -64,6 +74,12 @@ export interface Refusal {
    * @default {false}
    */
   readonly isLegacy?: boolean;
+  /**
+   * Whether the request had an access token in place of a signature.
+   *
+   * @default {false}
+   */
+  readonly isToken?: boolean;
 }
 
 /**
@@ -85,7 +101,8 @@ function toStatus(code: RefusalCode): Refusal["status"] {
 /**
  * Makes the answer to a refused request: the reason is in a header, and the
  * body is empty, as released clients expect. The oldest client shows its user
- * the body and no header, so its answer has one.
+ * the body and no header, so its answer has one; so has that to a token, whose
+ * bearer may be a person with curl.
  */
 export function refusalResponse(refusal: Refusal): HttpResponse {
   const { status, code } = refusal;
@@ -97,10 +114,29 @@ export function refusalResponse(refusal: Refusal): HttpResponse {
   if (retrySeconds !== undefined) {
     headers["retry-after"] = String(retrySeconds);
   }
-  if (refusal.isLegacy !== true) return { status, headers, body: "" };
+  const { isLegacy = false, isToken = false } = refusal;
+  if (!isLegacy && !isToken) return { status, headers, body: "" };
   headers["content-type"] = "application/json";
-  const error = `Cannot accept the request: ${LEGACY_REASONS[code]}`;
+  const subject = isToken ? "access token" : "request";
+  const error = `Cannot accept the ${subject}: ${REASONS[code]}`;
+  if (isToken && status === 401) {
+    headers["www-authenticate"] = bearerChallenge("invalid_token", error);
+  }
   return { status, headers, body: JSON.stringify({ error, code }) };
+}
+
+/**
+ * Returns the header `www-authenticate` of an answer that refuses a bearer
+ * (RFC 6750, 3).
+ *
+ * @param description A sentence in ASCII without quotes and backslashes.
+ */
+export function bearerChallenge(
+  error: "insufficient_scope" | "invalid_token",
+  description: string,
+): string {
+  return `Bearer realm="relayer", error="${error}", ` +
+    `error_description="${description}"`;
 }
 
 function retryAfter(
@@ -114,8 +150,8 @@ function retryAfter(
 const FAULTY = "a header of its signature is malformed; report it to the " +
   "client's maker";
 
-/** What the oldest client shows its user. */
-const LEGACY_REASONS: Readonly<Record<RefusalCode, string>> = {
+/** What the user of the oldest client, and the bearer of a token, are told. */
+const REASONS: Readonly<Record<RefusalCode, string>> = {
   ERR_MISSING_HEADERS: "the key, the signature or the timestamp is missing",
   ERR_REPEATED_HEADERS: FAULTY,
   ERR_CLIENT_TOO_OLD: "the client signs without a nonce; take a newer version",
@@ -132,6 +168,16 @@ const LEGACY_REASONS: Readonly<Record<RefusalCode, string>> = {
   ERR_ACCOUNT_UNKNOWN: "no account has the key",
   ERR_ACCOUNT_INACTIVE: "its owner has switched the account off",
   ERR_KEY_NOT_DELEGATE: "the key is not, or no longer, one of the account's",
+  ERR_TOKEN_FORMAT:
+    "it is of no known version, or only a part; make one with " +
+    "tercet mcp token",
+  ERR_TOKEN_SIGNATURE: "its signature is wrong, so it was changed; copy it " +
+    "again, or make another",
+  ERR_TOKEN_LIFETIME: "it is made for more than 400 days, or for none; make " +
+    "another with a shorter life",
+  ERR_TOKEN_TOO_EARLY: "it is made later than now; set the clock of the " +
+    "machine that makes tokens, and make another",
+  ERR_TOKEN_EXPIRED: "it has expired; make another",
   AUTH_UPSTREAM_UNAVAILABLE: "the ledger does not answer; try again",
   AUTH_NONCES_EXHAUSTED: "too many requests came at once; try again",
 };

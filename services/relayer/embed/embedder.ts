@@ -40,3 +40,13 @@ export interface Embedder {
     options?: WorkOptions,
   ): Promise<EmbedOutcome>;
 }
+
+/** The outcome of a call whose signal was aborted. */
+export const EMBEDDING_ENDED: Extract<
+  EmbedOutcome,
+  { readonly kind: "unavailable" }
+> = {
+  kind: "unavailable",
+  reason: "Cannot embed texts: the call was aborted",
+  isPassing: true,
+};

@@ -21,7 +21,11 @@ import {
   type Steps,
   type WorkOptions,
 } from "../concurrency/bounded_work.ts";
-import type { Embedder, EmbedOutcome } from "./embedder.ts";
+import {
+  type Embedder,
+  EMBEDDING_ENDED,
+  type EmbedOutcome,
+} from "./embedder.ts";
 import { textFeatures } from "./text_features.ts";
 
 /** Number of values in the vectors that released clients send and expect. */
@@ -62,13 +66,7 @@ export class HashedEmbedder implements Embedder {
     const { signal, pausing = NEVER_PAUSING } = options;
     const vectors: Float32Array[] = [];
     for (const text of texts) {
-      if (signal?.aborted === true) {
-        return {
-          kind: "unavailable",
-          reason: "Cannot embed texts: the call was aborted",
-          isPassing: true,
-        };
-      }
+      if (signal?.aborted === true) return EMBEDDING_ENDED;
       const steps = hashingSteps(text, this.width);
       vectors.push(await finishInSlices(steps, { pausing }));
       await pausing.pause();

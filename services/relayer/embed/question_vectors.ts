@@ -11,7 +11,11 @@ import { BoundedMap } from "../../shared/bounded_map.ts";
 import type { Clock } from "../../shared/clock.ts";
 import { settle } from "../../shared/settled.ts";
 import { steadyMs, type WorkOptions } from "../concurrency/bounded_work.ts";
-import type { Embedder, EmbedOutcome } from "./embedder.ts";
+import {
+  type Embedder,
+  EMBEDDING_ENDED,
+  type EmbedOutcome,
+} from "./embedder.ts";
 
 /** Options of {@linkcode QuestionVectors}. */
 interface QuestionVectorsOptions {
@@ -94,12 +98,6 @@ interface Call {
 /** The most questions of one call: as many as an endpoint takes. */
 const MAX_BATCH = 100;
 
-const ENDED: Failed = {
-  kind: "unavailable",
-  reason: "Cannot embed texts: the call was aborted",
-  isPassing: true,
-};
-
 /** An embedder for questions; what it keeps is in memory only. */
 export class QuestionVectors implements Embedder {
   /** Number of values in each vector. */
@@ -157,7 +155,7 @@ export class QuestionVectors implements Embedder {
     text: string,
     signal: AbortSignal | undefined,
   ): Promise<QuestionOutcome> {
-    if (signal?.aborted === true) return ENDED;
+    if (signal?.aborted === true) return EMBEDDING_ENDED;
     const vector = this.#find(text);
     if (vector !== undefined) {
       this.#counts.kept++;
@@ -166,7 +164,7 @@ export class QuestionVectors implements Embedder {
     const pending = this.#getPending(text);
     pending.waiters++;
     const gone = Promise.withResolvers<QuestionOutcome>();
-    const leave = (): void => gone.resolve(ENDED);
+    const leave = (): void => gone.resolve(EMBEDDING_ENDED);
     signal?.addEventListener("abort", leave, { once: true });
     try {
       return await Promise.race([pending.settled.promise, gone.promise]);
@@ -273,7 +271,10 @@ export class QuestionVectors implements Embedder {
     if (outcome.kind === "unavailable") return outcome;
     const vector = outcome.vectors[at];
     if (vector === undefined) {
-      return { ...ENDED, reason: "Cannot embed texts: a vector is missing" };
+      return {
+        ...EMBEDDING_ENDED,
+        reason: "Cannot embed texts: a vector is missing",
+      };
     }
     this.#keep(text, vector);
     return { kind: "ok", vector };

@@ -8,6 +8,7 @@
 import { Buffer } from "node:buffer";
 import type { Clock } from "../../shared/clock.ts";
 import type { Caller } from "../auth/authenticate.ts";
+import { isGranted } from "../auth/token_claims.ts";
 import type { JobRow, KeyClaim } from "../store/rows.ts";
 import type { Change, CommitOutcome } from "../store/changes.ts";
 import { type RelayerStore, StoreBusyError } from "../store/store.ts";
@@ -36,7 +37,10 @@ export type AcceptOutcome =
   }
   /** The idempotency key was used for other texts before. */
   | { readonly kind: "key_reused" }
-  /** The owner has no memory of the id that a text supersedes. */
+  /**
+   * The owner has no memory of the id that a text supersedes, or the caller's
+   * token is not for its namespace.
+   */
   | { readonly kind: "nothing_to_supersede"; readonly id: string }
   /** The owner would have more bytes than the quota. */
   | { readonly kind: "over_quota"; readonly quotaBytes: number }
@@ -162,7 +166,7 @@ export class JobIntake {
         const earlier = await this.#earlier(owner, makeClaim([]));
         if (earlier !== undefined) return earlier;
       }
-      const reserved = await this.#reserve(owner, texts);
+      const reserved = await this.#reserve(caller, texts);
       if (reserved.kind !== "reserved") return reserved;
       const { reservation } = reserved;
       // After an error it is unknown whether the jobs are on disk.
@@ -284,7 +288,7 @@ export class JobIntake {
    * the texts are refused.
    */
   async #reserve(
-    owner: string,
+    { owner, grant }: Caller,
     texts: readonly NewText[],
   ): Promise<
     | AcceptOutcome
@@ -296,7 +300,10 @@ export class JobIntake {
     );
     if (replaced.length > 0) {
       const there = await store.memories(owner, replaced);
-      const missing = replaced.find((_, index) => there[index] === undefined);
+      const missing = replaced.find((_, index) => {
+        const row = there[index];
+        return row === undefined || !isGranted(grant, row.namespace);
+      });
       if (missing !== undefined) {
         return { kind: "nothing_to_supersede", id: missing };
       }

@@ -285,6 +285,10 @@ Deno.test("JobIntake.accept() takes the place only of what is there", async () =
     const options = { status: "running" } as const;
     const intake = world.intake();
     assertEquals(await intake.accept(stranger, next, options), missing);
+    const grant = (name: string) =>
+      ({ id: "t", scope: "write", namespaces: new Set([name]) }) as const;
+    const bounded = { ...CALLER, grant: grant("elsewhere") };
+    assertEquals(await intake.accept(bounded, next, options), missing);
     assertEquals((await world.offer(next, KEYED)).kind, "accepted");
     await world.remove(id);
     assertEquals(await world.offer(next), missing);

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from "node:http";
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertMatch } from "@std/assert";
 import { type Failure, nextRetry } from "../domain/retry_policy.ts";
 import { DEFAULT_RETRY_POLICY } from "../domain/retry_schema.ts";
 import { judgeAnswer, type PushVerdict, readAnswer } from "./push_answer.ts";
@@ -251,4 +251,36 @@ Deno.test("judgeAnswer() names what kept an answer from coming", () => {
       message: "Cannot call",
     },
   );
+});
+
+Deno.test("judgeAnswer() lets a task wait as a 2xx with task-wait says", () => {
+  const headers = { "task-wait": "yes" };
+  const bodyText = '{"wait_for":{"event":"paid","timeout":"PT1H","state":[1]}}';
+  assertEquals(judgeAnswer(answer(200, { headers, bodyText })), {
+    kind: "waiting",
+    wait: {
+      asked: { kind: "event", event: "paid" },
+      timeoutMs: 3_600_000,
+      onTimeout: "resume",
+      message: undefined,
+      stateJson: "[1]",
+    },
+  });
+  assertEquals(judgeAnswer(answer(200, { bodyText })).kind, "succeeded");
+});
+
+Deno.test("judgeAnswer() fails a task-wait whose body is no wait", () => {
+  const headers = { "task-wait": "yes" };
+  for (const bodyText of ["", "{", '{"wait_for":{}}', '{"event":"paid"}']) {
+    const verdict = failed(answer(200, { headers, bodyText }));
+    assertEquals(verdict.failure, {
+      code: "bad_wait",
+      httpStatus: 200,
+      isFinal: false,
+    });
+    assertMatch(
+      verdict.message,
+      /^Cannot wait as the worker asks by task-wait: ./,
+    );
+  }
 });

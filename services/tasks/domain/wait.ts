@@ -101,6 +101,15 @@ export function freshEvents(
   return (events ?? []).filter(({ atMs }) => nowMs - atMs < EVENT_KEPT_MS);
 }
 
+/** The characters of the events and the state that a task keeps. */
+export function countWaitChars(wait: TaskWait | undefined): number {
+  if (wait === undefined) return 0;
+  const { resumed, stateJson = "", events = [] } = wait;
+  return stateJson.length +
+    (resumed?.kind === "event" ? resumed.dataJson.length : 0) +
+    events.reduce((sum, { dataJson }) => sum + dataJson.length, 0);
+}
+
 /** What a task waits for, as the end of a sentence. */
 export function describeAwaited(thing: AskedThing): string {
   return thing.kind === "event"

@@ -469,3 +469,37 @@ Deno.test("Delivery signs the call at the end of a task with the secret of its w
   assertEquals(verdict.kind, "ok");
   await world.stop();
 });
+
+Deno.test("Delivery lets a task wait, and calls its worker again with the event", async () => {
+  const wait = { event: "paid", state: { token: "s3cret-token" } };
+  const answers: PushOutcome[] = [
+    answered(200, {
+      headers: { "task-wait": "yes" },
+      bodyText: JSON.stringify({ wait_for: wait }),
+    }),
+    answered(200, { bodyText: '"done"' }),
+  ];
+  const world = await openTestPush({
+    answer: () => answers.shift() ?? answered(500),
+  });
+  await world.start();
+  const made = await world.task(await world.pushWorker());
+  await world.clock.advance(10);
+  assertEquals((await world.read(made)).status, "scheduled");
+  const sent = await world.engine.changes.apply({
+    tenantId: TENANT_ID,
+    id: made.id,
+    event: { kind: "send_event", name: "paid", dataJson: "17" },
+    actor: { type: "user", id: "usr_1" },
+  });
+  assertEquals(sent.kind, "changed");
+  await world.clock.advance(10);
+  const task = await world.read(made);
+  assertEquals([task.status, task.resultJson], ["complete", '"done"']);
+  const [, second] = world.calls;
+  assert(second !== undefined);
+  const { data } = JSON.parse(second.body);
+  assertEquals(data.state, wait.state);
+  assertEquals([data.resumed.event, data.resumed.data], ["paid", 17]);
+  await world.stop();
+});

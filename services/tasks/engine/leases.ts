@@ -10,6 +10,7 @@ import type { Clock } from "../../shared/clock.ts";
 import { andThen, type MaybePromise } from "../../shared/settled.ts";
 import type { Task } from "../domain/task.ts";
 import type { LeaseProof, TaskEvent } from "../domain/task_event.ts";
+import { countWaitChars } from "../domain/wait.ts";
 import { sha256 } from "../store/digest.ts";
 import type { WorkerName } from "../store/queries.ts";
 import type {
@@ -310,7 +311,7 @@ function toOutcome(
 
 /** How many running tasks are remembered. */
 const MAX_TASKS = 20_000;
-/** The longest data of a task that is remembered, in characters. */
+/** The most characters of data, events and state of a task that is remembered. */
 const MAX_DATA_CHARS = 4_096;
 
 /**
@@ -322,19 +323,23 @@ export class RecentTasks {
 
   /** Remembers a task that was started. */
   add(task: Task): void {
-    if (task.dataJson.length > MAX_DATA_CHARS) return;
-    this.#tasks.set(task.id, task);
+    if (isShort(task)) this.#tasks.set(task.id, task);
   }
 
   /** Updates a remembered task, and forgets it when it no longer runs. */
   update(task: Task): void {
     if (!this.#tasks.has(task.id)) return;
-    if (task.status === "running") this.#tasks.set(task.id, task);
-    else this.#tasks.delete(task.id);
+    if (task.status === "running" && isShort(task)) {
+      this.#tasks.set(task.id, task);
+    } else this.#tasks.delete(task.id);
   }
 
   /** The task, if it is remembered. */
   get(id: string): Task | undefined {
     return this.#tasks.get(id);
   }
+}
+
+function isShort({ dataJson, wait }: Task): boolean {
+  return dataJson.length + countWaitChars(wait) <= MAX_DATA_CHARS;
 }

@@ -1,3 +1,4 @@
+import { BLANK_TASK, type Task } from "../domain/task.ts";
 import { leaseHolder, RecentTasks, taskOfLease } from "./leases.ts";
 import {
   assert,
@@ -378,6 +379,20 @@ Deno.test("RecentTasks remembers a task as it was last written, while it runs", 
   assertEquals(recent.get(made.id)?.version, 2);
   recent.update({ ...made, version: 3 });
   assertEquals(recent.get(made.id), undefined);
+});
+
+Deno.test("RecentTasks forgets a task that is sent long events while it runs", () => {
+  const recent = new RecentTasks();
+  const running: Task = { ...BLANK_TASK, id: "tsk_1", status: "running" };
+  recent.add(running);
+  const events = [{
+    name: "go",
+    dataJson: "x".repeat(5_000),
+    atMs: 0,
+    by: BLANK_TASK.createdBy,
+  }];
+  recent.update({ ...running, version: 2, wait: { events } });
+  assertEquals(recent.get("tsk_1"), undefined);
 });
 
 Deno.test("RecentTasks keeps neither big tasks nor too many", async () => {

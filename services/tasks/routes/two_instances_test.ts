@@ -328,3 +328,44 @@ Deno.test("two instances never let a tenant have more live tasks than its plan a
   assertEquals(await live(), 25);
   for (const api of [one, other]) await api.close();
 });
+
+Deno.test("of events and decisions at two instances at once, one resumes the task, and a worker at the other is given it", async () => {
+  for (const wish of [{ event: "go" }, { approval: {} }]) {
+    const [one, other] = await openBoth();
+    await one.call("POST", "/v1/workers", { body: { name: "puller" } });
+    const made = await one.call("POST", "/v1/tasks", {
+      body: { worker: "puller" },
+    });
+    const path = `/v1/tasks/${made.textAt("id")}`;
+    const lease = (api: TestApi, body = {}): Promise<TestAnswer> =>
+      api.call("POST", "/v1/workers/puller/lease", { body });
+    const first = await lease(one);
+    const said = await one.call(
+      "POST",
+      `/v1/leases/${first.textAt("leases", 0, "id")}/wait`,
+      { key: first.textAt("leases", 0, "token"), body: { wait_for: wish } },
+    );
+    assertEquals(said.at("status"), "scheduled");
+    const send = async (api: TestApi, data: number): Promise<number> =>
+      "event" in wish
+        ? (await api.call("POST", `${path}/events`, {
+          body: { event: "go", data },
+        })).status
+        : (await api.call("POST", `${path}/approval`, {
+          body: { decision: "approve", comment: String(data) },
+        })).status;
+    const statuses = await Promise.all(
+      [0, 1, 2, 3, 4, 5].map((n) => send(n % 2 === 0 ? one : other, n)),
+    );
+    assertEquals(
+      statuses.filter((status) => status === 200).length,
+      "event" in wish ? 6 : 1,
+    );
+    const history = await one.call("GET", `${path}/history?type=resumed`);
+    assertEquals((history.at("data") as unknown[]).length, 1);
+    const again = await lease(other);
+    assertEquals(again.at("leases", 0, "resumed", "timed_out"), false);
+    assertEquals((await lease(one)).at("leases"), []);
+    for (const api of [one, other]) await api.close();
+  }
+});

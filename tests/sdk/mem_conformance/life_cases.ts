@@ -252,7 +252,10 @@ async function forgetsAndRestores(mem: Mem, trial: Trial): Promise<void> {
   assertEquals(left, []);
 }
 
-async function tellsOfItself(mem: Mem, { account }: Trial): Promise<void> {
+async function tellsOfItself(
+  mem: Mem,
+  { account, namespace }: Trial,
+): Promise<void> {
   const { status, apiVersion, write_ready } = await mem.health();
   assertEquals([status, apiVersion, write_ready], ["ok", "1.0.0", true]);
   const { featureFlags } = await mem.compatibility();
@@ -261,6 +264,52 @@ async function tellsOfItself(mem: Mem, { account }: Trial): Promise<void> {
   assertEquals([account_id, owner], [account.accountId, account.owner]);
   assertEquals(await mem.getPublicKeyHex(), account.publicKey);
   assertEquals(mem.countTokens("Ada drinks tea"), 4);
+  assertEquals(mem.namespace, namespace);
+}
+
+async function keepsToItsToken(mem: Mem, trial: Trial): Promise<void> {
+  const { namespace } = trial;
+  const other = `${namespace}-other`;
+  const { id } = await mem.rememberAndWait("Ada drinks tea");
+  const hidden = await mem.rememberAndWait("Ada plans a trip", other);
+  const bounded = await trial.byToken({
+    access: "write",
+    namespaces: [namespace],
+  });
+  assertEquals(bounded.namespace, namespace);
+  const { results } = await bounded.recall({ query: "What does Ada drink?" });
+  assertEquals(results.map((memory) => memory.id), [id]);
+  const { memories } = await bounded.listMemories({ limit: 500 });
+  assertEquals(memories.map(({ memory_id }) => memory_id), [id]);
+  const { namespaces } = await bounded.listNamespaces({ limit: 500 });
+  assertEquals(namespaces.map(({ name }) => name), [namespace]);
+  const { status } = await bounded.getRememberStatus(hidden.id);
+  assertEquals(status, "not_found");
+  const { results: jobs } = await bounded.getRememberBulkStatus(
+    [id, hidden.id],
+  );
+  assertEquals(jobs.map((job) => job.status), ["done", "not_found"]);
+  const refused = [
+    bounded.deleteMemory(hidden.id),
+    bounded.remember("Ada stays at home", { supersedes: hidden.id }),
+  ];
+  for (const refusal of await Promise.all(refused.map(expectRefusal))) {
+    assertEquals(refusal.status, 404);
+  }
+  const reader = await trial.byToken({ access: "read" });
+  const { results: found } = await reader.recall({
+    ...{ query: "trip", namespace: other },
+  });
+  assertEquals(found.map((memory) => memory.id), [hidden.id]);
+  assertEquals((await reader.whoami()).account_id, trial.account.accountId);
+  const key = "5a".repeat(32);
+  const stranger = await trial.byToken({ access: "read", key });
+  const refusal = await expectRefusal(stranger.recall("trip"));
+  assertEquals([refusal.status, refusal.authError, refusal.serverCode], [
+    401,
+    "ERR_KEY_NOT_DELEGATE",
+    "AUTH_REJECTED",
+  ]);
 }
 
 async function shutsStrangersOut(_mem: Mem, trial: Trial): Promise<void> {
@@ -327,6 +376,7 @@ export const LIFE_CASES: readonly ConformanceCase[] = createCases({
   "deletes a memory for good": deletesForGood,
   "forgets a namespace and restores it": forgetsAndRestores,
   "tells of the relayer and of the caller": tellsOfItself,
+  "keeps to what its access token permits": keepsToItsToken,
   "shuts strangers out": shutsStrangersOut,
   "tells of limits that were met": tellsOfLimits,
   "refuses wrong arguments by itself": refusesWrongArguments,

@@ -7,6 +7,10 @@
 
 import { assert, assertInstanceOf } from "@std/assert";
 import {
+  type AccessTokenOptions,
+  createAccessToken,
+} from "../../../sdk/account.ts";
+import {
   type DeletedMemory,
   Mem,
   type MemConfig,
@@ -79,6 +83,24 @@ export class Trial {
   }
 
   /**
+   * Creates a client with an access token, which the account's key signs unless
+   * told otherwise.
+   */
+  async byToken(
+    permits:
+      & Pick<AccessTokenOptions, "access" | "namespaces">
+      & Partial<Pick<AccessTokenOptions, "key">>,
+  ): Promise<Mem> {
+    const { key, accountId, ...config } = this.#options.config;
+    const { token: accessToken } = await createAccessToken({
+      ...{ key, accountId, clock: config.clock },
+      ...permits,
+    });
+    const { namespace } = this;
+    return this.#keep(Mem.create({ ...config, namespace, accessToken }));
+  }
+
+  /**
    * Creates a client whose requests the relayer refuses for now by its rate
    * limit.
    */
@@ -128,9 +150,8 @@ export class Trial {
     return new Proxy(mem, {
       get: (target, name) => {
         const value: unknown = Reflect.get(target, name);
-        if (typeof value !== "function") return value;
         this.#options.onCall(String(name));
-        return value.bind(target);
+        return typeof value === "function" ? value.bind(target) : value;
       },
     });
   }

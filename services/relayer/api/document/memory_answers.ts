@@ -154,7 +154,7 @@ const ANSWERS = {
   Error: view("Why a request is not answered as it was meant", {
     error: text("The fault, for people"),
     code: maybe(part(said("The code of the fault, for programs", {
-      enum: ["SESSION_REQUIRED", "KEY_REFUSED", "RECALL_TIMEOUT"],
+      examples: ["SESSION_REQUIRED", "INSUFFICIENT_SCOPE", "RECALL_TIMEOUT"],
     }))),
     message: maybe(text("The same as `error`")),
     stage: maybe(text("The step of a recall at its timeout")),

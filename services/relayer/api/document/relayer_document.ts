@@ -41,6 +41,13 @@ const SECURITY_SCHEMES = {
   timestamp: header("x-timestamp", "Seconds since the Unix epoch"),
   nonce: header("x-nonce", "A UUID that was not used before"),
   account: header("x-account-id", "The account's id; may be left empty"),
+  accessToken: {
+    type: "http",
+    scheme: "bearer",
+    bearerFormat: "JWT",
+    description: "An access token that a delegate has signed, such as with " +
+      "`tercet mcp token`",
+  },
   ownerToken: {
     type: "http",
     scheme: "bearer",
@@ -94,13 +101,25 @@ const RESPONSES = {
     error: 'Cannot remember text: "text" is blank',
   }),
   NotSigned: {
-    description: "The signature or the token is not right",
+    ...refusal("The signature, without a body, or the token is not right", {
+      error: "Cannot accept the access token: it has expired; make another",
+      code: "ERR_TOKEN_EXPIRED",
+    }),
     headers: AUTH_ERROR,
   },
-  OtherOwner: refusal("The path names another owner", {
-    error: "Cannot read listing: the path names another owner than the one " +
-      "who asks",
+  NotGranted: refusal("The access token is not for this", {
+    error:
+      "Cannot use the access token here: it may only read; make one with " +
+      "--access write",
+    code: "INSUFFICIENT_SCOPE",
   }),
+  OtherOwner: refusal(
+    "The path names another owner, or the token is not for this",
+    {
+      error: "Cannot read listing: the path names another owner than the one " +
+        "who asks",
+    },
+  ),
   TooSlow: refusal("Not all of the body came in time", {
     error: "Cannot read body: it did not arrive in time",
   }),
@@ -168,8 +187,9 @@ export function relayerDocument(
       version,
       description: "Remembers text for an account, encrypted, and finds it " +
         "again.\n\n" +
-        "Requests are signed by a delegate's key; the SDK does that. A call " +
-        "costs points of which there are so many each minute.",
+        "Requests are signed by a delegate's key; the SDK does that. Clients " +
+        "that cannot sign send an access token that a delegate has signed. A " +
+        "call costs points of which there are so many each minute.",
     },
     servers: [{ url: "/" }],
     tags: TAGS,
@@ -282,6 +302,7 @@ function describeResponses(
     // A body sent to a route that takes none is too large as well.
     found["413"] = shared("TooLarge");
     found["401"] = shared("NotSigned");
+    found["403"] = shared("NotGranted");
     found["426"] = shared("TooOld");
     found["429"] = shared("RateLimited");
   }
@@ -304,9 +325,9 @@ function describeSecurity(
 ): readonly Requirement[] {
   switch (access) {
     case "signed":
-      return [SIGNED];
+      return [{ accessToken: [] }, SIGNED];
     case "owner":
-      return [{ ownerToken: [] }, SIGNED];
+      return [{ accessToken: [] }, { ownerToken: [] }, SIGNED];
     case "open":
       return id === "makeOwnerToken" ? [{ serviceCredential: [] }] : [];
   }

@@ -44,6 +44,7 @@ import { addStored } from "../../recall/vector_index.ts";
 import { hashBytes } from "../../receipts/receipt.ts";
 import type { RelayerParts } from "../parts.ts";
 import type { SignedRoute } from "../route.ts";
+import { OPENS, WRITES } from "../token_rule.ts";
 import {
   DEFAULT_RECALL_LIMIT,
   LOCKED_WORDS,
@@ -394,6 +395,8 @@ export function manualRoutes(parts: RelayerParts): readonly SignedRoute[] {
         means: "It is stored, and recall finds it unless the index is full",
         others: { ...OVER_QUOTA_WORDS, 409: "Another memory has this blob" },
       },
+      token: WRITES,
+      namespacesOf: ({ namespace }) => [namespace],
       points: 3,
       async answer({ caller, pausing, signal }, body) {
         await pausing.pause();
@@ -439,6 +442,8 @@ export function manualRoutes(parts: RelayerParts): readonly SignedRoute[] {
         means: "The memories, best first",
         others: { ...LOCKED_WORDS, 504: "It took too long" },
       },
+      token: OPENS,
+      namespacesOf: ({ namespace }) => [namespace],
       onlyReads: true,
       async answer({ caller, signal, pausing }, body) {
         const { vector, limit, namespace, include_data: isWithData } = body;

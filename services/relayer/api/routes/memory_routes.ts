@@ -24,7 +24,9 @@ import { keyIdOfBlob } from "../../vault/owner_key_blob.ts";
 import { type Answer, ok, refused } from "../answer.ts";
 import { memoryAnswer } from "../document/memory_answers.ts";
 import type { RelayerParts } from "../parts.ts";
+import { isGranted, type TokenGrant } from "../../auth/token_claims.ts";
 import type { SignedRoute } from "../route.ts";
+import { WRITES } from "../token_rule.ts";
 
 /** Parts that deleting needs. */
 type RemovalParts = Pick<
@@ -66,17 +68,29 @@ interface Traces {
  */
 const MAX_ROUNDS = 5;
 
-/** Deletes a memory of an owner, or the job that would become the memory. */
+/**
+ * Deletes a memory of an owner, or the job that would become the memory. To a
+ * token that is not for its namespace it is missing.
+ */
 export async function removeMemory(
   owner: string,
   id: string,
-  parts: RemovalParts,
+  { grant, ...parts }: RemovalParts & {
+    /**
+     * What the caller's token permits.
+     *
+     * @default everything
+     */
+    readonly grant?: TokenGrant | undefined;
+  },
 ): Promise<RemovalOutcome> {
   for (let round = 0; round < MAX_ROUNDS; round++) {
     const traces = await findTraces(owner, id, parts);
     const { memory, job, entry } = traces;
     const trace = memory ?? entry ?? job;
-    if (trace === undefined) return { kind: "missing" };
+    if (trace === undefined || !isGranted(grant, trace.namespace)) {
+      return { kind: "missing" };
+    }
     const keyId = await findKeyId(traces, parts);
     const hadKey = keyId !== undefined &&
       await parts.vault.destroy(owner, keyId);
@@ -264,10 +278,12 @@ export function deleteMemoryRoute(
       means: "It is gone",
       others: { 404: "There is no such memory" },
     },
+    token: WRITES,
     async answer({ caller, params }) {
       const id = params["id"] ?? "";
       if (!isRecordId(id)) return MISSING;
-      const outcome = await removeMemory(caller.owner, id, parts);
+      const { owner, grant } = caller;
+      const outcome = await removeMemory(owner, id, { ...parts, grant });
       switch (outcome.kind) {
         case "removed":
           return ok({

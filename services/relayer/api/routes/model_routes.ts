@@ -32,6 +32,7 @@ import { memoryAnswer } from "../document/memory_answers.ts";
 import { signedPost } from "../json_body.ts";
 import type { RelayerParts } from "../parts.ts";
 import type { SignedCall, SignedRoute } from "../route.ts";
+import { OPENS, READS, WRITES } from "../token_rule.ts";
 import {
   LOCKED_WORDS,
   MAX_RECALL_LIMIT,
@@ -103,6 +104,10 @@ function analyzeRoute(parts: RelayerParts): SignedRoute {
       means: "The facts, each with its job",
       others: OVER_QUOTA_WORDS,
     },
+    // Behind key servers a token opens none of the memories that the extractor
+    // is shown, so the same fact may be found again.
+    token: WRITES,
+    namespacesOf: ({ namespace }) => [namespace],
     // Each fact that is found costs one point more.
     points: 5,
     async answer(call, body) {
@@ -241,6 +246,8 @@ function embedRoute({ embedder }: RelayerParts): SignedRoute {
       answer: memoryAnswer("Embedded"),
       means: "The vector",
     },
+    token: READS,
+    namespacesOf: () => [],
     onlyReads: true,
     async answer({ signal, pausing }, { text }) {
       const steps = vectorTextSteps(text);
@@ -297,6 +304,8 @@ function askRoute({ answerer, clock, recall }: RelayerParts): SignedRoute {
       means: "The answer, and the memories that it rests on",
       others: { ...LOCKED_WORDS, 504: "Finding memories took too long" },
     },
+    token: OPENS,
+    namespacesOf: ({ namespace }) => [namespace],
     points: 2,
     async answer({ caller, signal: gone, pausing }, body) {
       const { question, limit, namespace } = body;

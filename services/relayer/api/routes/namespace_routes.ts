@@ -13,6 +13,7 @@ import { signedPost } from "../json_body.ts";
 import type { RelayerParts } from "../parts.ts";
 import { LOCKED_WORDS, lockedAnswer } from "./recall_routes.ts";
 import { MAX_SMALL_BODY_BYTES, type SignedRoute } from "../route.ts";
+import { READS, WRITES } from "../token_rule.ts";
 
 const DEFAULT_RESTORE_LIMIT = 10;
 
@@ -46,6 +47,8 @@ export function namespaceRoutes(
         means: "What came back",
         others: LOCKED_WORDS,
       },
+      token: { ...WRITES, opensMemories: true },
+      namespacesOf: ({ namespace }) => [namespace],
       points: 3,
       maxBodyBytes,
       async answer({ caller: { owner }, signal, pausing }, body) {
@@ -93,6 +96,8 @@ export function namespaceRoutes(
         answer: memoryAnswer("Forgotten"),
         means: "How many memories are forgotten",
       },
+      token: WRITES,
+      namespacesOf: ({ namespace }) => [namespace],
       maxBodyBytes,
       async answer({ caller: { owner } }, { namespace }) {
         const { memories: deleted } = await store.stats(owner, namespace);
@@ -115,6 +120,8 @@ export function namespaceRoutes(
         answer: memoryAnswer("Stats"),
         means: "How many, and how large",
       },
+      token: READS,
+      namespacesOf: ({ namespace }) => [namespace],
       onlyReads: true,
       maxBodyBytes,
       async answer({ caller: { owner } }, { namespace }) {

@@ -24,7 +24,9 @@ import { serviceAnswer } from "../document/service_answers.ts";
 import { jsonBody } from "../json_body.ts";
 import type { RelayerParts } from "../parts.ts";
 import type { RouteWords } from "../document/route_words.ts";
+import { isGranted } from "../../auth/token_claims.ts";
 import type { OpenRoute, OwnerRoute } from "../route.ts";
+import { READS } from "../token_rule.ts";
 
 /**
  * The version of the listings' format; a client that knows another version
@@ -201,13 +203,15 @@ export function ownerRoutes(
       answer: serviceAnswer("Namespaces"),
       ...PAGE_WORDS,
     },
-    async answer({ owner, query }) {
+    token: READS,
+    async answer({ owner, spender: { grant }, query }) {
       const read = readPageQuery("namespaces", query);
       if (read.kind === "refused") return read.answer;
       const { page } = read;
       const feed = await store.namespaceFeed(owner, page);
       return ok({
-        namespaces: feed.namespaces.map(namespaceView),
+        namespaces: feed.namespaces.filter(({ name }) => isGranted(grant, name))
+          .map(namespaceView),
         next_cursor: nextCursor("namespaces", page, feed.namespaces.at(-1)),
         has_more: feed.hasMore,
         snapshot_version: SNAPSHOT_VERSION,
@@ -225,17 +229,21 @@ export function ownerRoutes(
       answer: serviceAnswer("Memories"),
       ...PAGE_WORDS,
     },
-    async answer({ owner, query }) {
+    token: READS,
+    async answer({ owner, spender: { grant }, query }) {
       const read = readPageQuery("memories", query);
       if (read.kind === "refused") return read.answer;
       const { page } = read;
       const feed = await store.memoryFeed(owner, page);
+      // A token's namespaces make pages shorter; the cursors stay the same.
+      const isTold = ({ namespace }: { readonly namespace: string }) =>
+        isGranted(grant, namespace);
       return ok({
-        memories: feed.memories.map(memoryView),
+        memories: feed.memories.filter(isTold).map(memoryView),
         next_cursor: nextCursor("memories", page, feed.next),
         has_more: feed.hasMore,
         snapshot_version: SNAPSHOT_VERSION,
-        deleted: feed.deleted.map(tombstoneView),
+        deleted: feed.deleted.filter(isTold).map(tombstoneView),
         must_resync: feed.mustResync,
       });
     },
@@ -250,6 +258,7 @@ export function ownerRoutes(
       answer: serviceAnswer("Agents"),
       means: "All of them",
     },
+    token: { ...READS, namespaces: "whole_account" },
     points: 2,
     async answer({ owner }) {
       const [outcome, writers] = await Promise.all([

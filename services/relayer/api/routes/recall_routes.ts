@@ -38,6 +38,7 @@ import { memoryAnswer } from "../document/memory_answers.ts";
 import { signedPost } from "../json_body.ts";
 import type { RelayerParts } from "../parts.ts";
 import type { SignedRoute } from "../route.ts";
+import { OPENS } from "../token_rule.ts";
 
 /** A memory with its text, as clients see it. */
 export function recalledView(memory: RecalledMemory): JsonView {
@@ -133,6 +134,8 @@ export function recallRoute({ recall, clock }: RelayerParts): SignedRoute {
       means: "The memories, best first",
       others: { ...LOCKED_WORDS, 504: "`deadline_ms` was over" },
     },
+    token: OPENS,
+    namespacesOf: ({ namespace }) => [namespace],
     onlyReads: true,
     async answer({ caller, arrivedMs, signal, pausing }, body) {
       const { query, limit, namespace, filter, ids, deadline_ms } = body;

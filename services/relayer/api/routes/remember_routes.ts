@@ -10,6 +10,7 @@ import { list } from "../../../shared/schema/composite.ts";
 import { optional } from "../../../shared/schema/object.ts";
 import { described } from "../../../shared/schema/schema.ts";
 import { text as plainText } from "../../../shared/schema/values.ts";
+import type { Caller } from "../../auth/authenticate.ts";
 import type { AcceptOutcome } from "../../jobs/job_intake.ts";
 import { hasStored } from "../../jobs/stored_jobs.ts";
 import { toVectorState, type VectorState } from "../../recall/memory_index.ts";
@@ -37,7 +38,9 @@ import { formatSaltText } from "../../receipts/receipt.ts";
 import type { RelayerParts } from "../parts.ts";
 import { ID_SAMPLE } from "../document/answer_parts.ts";
 import { memoryAnswer } from "../document/memory_answers.ts";
+import { isGranted } from "../../auth/token_claims.ts";
 import { MAX_SMALL_BODY_BYTES, type SignedRoute } from "../route.ts";
+import { READS, WRITES } from "../token_rule.ts";
 
 /** The answer to texts that were not accepted. */
 export function intakeRefusal(
@@ -176,6 +179,8 @@ export function rememberRoutes(
         means: "It is taken in",
         others: NOT_ACCEPTED_WORDS,
       },
+      token: WRITES,
+      namespacesOf: ({ namespace }) => [namespace],
       points: 5,
       async answer({ caller, pausing }, body) {
         const { idempotency_key: idempotencyKey, ...newText } = body;
@@ -202,6 +207,8 @@ export function rememberRoutes(
         means: "All texts were accepted",
         others: NOT_ACCEPTED_WORDS,
       },
+      token: WRITES,
+      namespacesOf: ({ items }) => items.map(({ namespace }) => namespace),
       points: 10,
       async answer({ caller, pausing }, body) {
         const { items, idempotency_key: idempotencyKey } = body;
@@ -235,19 +242,24 @@ export function rememberRoutes(
         means: "The job",
         others: { 400: "`wait` is not a number", 404: "There is no such job" },
       },
+      token: READS,
       points: LOOK_POINTS,
-      async answer({ caller: { owner }, params, query, signal }) {
+      async answer({ caller: { owner, grant }, params, query, signal }) {
         const id = params["id"] ?? "";
         const waitMs = parseWait(query);
         if (waitMs === undefined) return BAD_WAIT;
         if (!isRecordId(id)) return NO_JOB;
         const job = await jobWatch.wait(owner, id, { waitMs, signal });
         if (job !== undefined) {
-          return ok(await wholeJobView(job, parts));
+          return isGranted(grant, job.namespace)
+            ? ok(await wholeJobView(job, parts))
+            : NO_JOB;
         }
         // Jobs are deleted long before the memories that they stored.
         const [memory] = await store.memories(owner, [id]);
-        return memory === undefined ? NO_JOB : ok(storedJobView(memory));
+        return memory === undefined || !isGranted(grant, memory.namespace)
+          ? NO_JOB
+          : ok(storedJobView(memory));
       },
     },
     signedPost("/api/remember/bulk/status", JOB_IDS, {
@@ -260,11 +272,13 @@ export function rememberRoutes(
         answer: memoryAnswer("Jobs"),
         means: "The jobs, in the order that was asked",
       },
+      token: READS,
+      namespacesOf: () => [],
       points: LOOK_POINTS,
       onlyReads: true,
       maxBodyBytes: MAX_SMALL_BODY_BYTES,
-      async answer({ caller: { owner } }, { job_ids: ids }) {
-        const views = await loadViews(ids, { ...parts, owner });
+      async answer({ caller }, { job_ids: ids }) {
+        const views = await loadViews(ids, { ...parts, caller });
         return ok({
           results: ids.map((id) => {
             const view = views.get(id);
@@ -367,19 +381,21 @@ type ReceiptParts = Pick<RelayerParts, "receipts" | "vault">;
 
 async function loadViews(
   ids: readonly string[],
-  { owner, ...parts }: JobViewParts & { readonly owner: string },
+  { caller, ...parts }: JobViewParts & { readonly caller: Caller },
 ): Promise<ReadonlyMap<string, JsonView>> {
   const { store } = parts;
+  const { owner, grant } = caller;
   const views = new Map<string, JsonView>();
   const known = ids.filter(isRecordId);
   for (const job of await store.jobs(owner, known)) {
-    if (job === undefined) continue;
+    if (job === undefined || !isGranted(grant, job.namespace)) continue;
     views.set(job.id, await wholeJobView(job, parts));
   }
   const missing = known.filter((id) => !views.has(id));
   if (missing.length === 0) return views;
   for (const memory of await store.memories(owner, missing)) {
-    if (memory !== undefined) views.set(memory.id, storedJobView(memory));
+    if (memory === undefined || !isGranted(grant, memory.namespace)) continue;
+    views.set(memory.id, storedJobView(memory));
   }
   return views;
 }

@@ -7,6 +7,7 @@
  */
 
 import { described } from "../../../shared/schema/schema.ts";
+import type { Caller } from "../../auth/authenticate.ts";
 import type { BlobStore, CatalogEntry } from "../../blobs/blob_store.ts";
 import { addStored } from "../../recall/vector_index.ts";
 import type { NewMemory } from "../../store/rows.ts";
@@ -17,7 +18,9 @@ import { isRecordId, members, unitVector } from "../body_schemas.ts";
 import { memoryAnswer } from "../document/memory_answers.ts";
 import { signedPost } from "../json_body.ts";
 import type { RelayerParts } from "../parts.ts";
+import { isGranted } from "../../auth/token_claims.ts";
 import type { SignedRoute } from "../route.ts";
+import { READS, WRITES } from "../token_rule.ts";
 
 const NO_METADATA: Metadata = {};
 
@@ -36,8 +39,9 @@ export function sealedRoutes(parts: RelayerParts): readonly SignedRoute[] {
         means: "The bytes",
         others: { 404: "There is no such memory, or its blob is gone" },
       },
-      answer: ({ caller: { owner }, params, signal }) =>
-        blobAnswer(params["id"] ?? "", { parts, owner, signal }),
+      token: READS,
+      answer: ({ caller, params, signal }) =>
+        blobAnswer(params["id"] ?? "", { parts, caller, signal }),
     },
     signedPost(
       "/api/memories/:id/vector",
@@ -59,9 +63,11 @@ export function sealedRoutes(parts: RelayerParts): readonly SignedRoute[] {
           means: "Recall finds it again",
           others: { 404: "There is no such memory, or its blob is gone" },
         },
+        token: WRITES,
+        namespacesOf: () => [],
         points: 3,
-        answer: ({ caller: { owner }, params, signal }, { vector }) =>
-          vectorAnswer(params["id"] ?? "", { parts, owner, vector, signal }),
+        answer: ({ caller, params, signal }, { vector }) =>
+          vectorAnswer(params["id"] ?? "", { parts, caller, vector, signal }),
       },
     ),
   ];
@@ -69,7 +75,7 @@ export function sealedRoutes(parts: RelayerParts): readonly SignedRoute[] {
 
 interface Asked {
   readonly parts: RelayerParts;
-  readonly owner: string;
+  readonly caller: Caller;
   readonly signal: AbortSignal;
 }
 
@@ -79,12 +85,16 @@ interface Asked {
  */
 async function blobAnswer(
   id: string,
-  { parts: { blobs, catalog, store }, owner, signal }: Asked,
+  { parts: { blobs, catalog, store }, caller, signal }: Asked,
 ): Promise<Answer> {
   if (!isRecordId(id)) return NO_MEMORY;
+  const { owner, grant } = caller;
   const [memory] = await store.memories(owner, [id]);
-  const blobId = (memory ?? await catalog.findEntry(owner, id))?.blobId;
-  if (blobId === undefined) return NO_MEMORY;
+  const found = memory ?? await catalog.findEntry(owner, id);
+  if (found === undefined || !isGranted(grant, found.namespace)) {
+    return NO_MEMORY;
+  }
+  const { blobId } = found;
   const read = await readBlob(blobId, { blobs, signal });
   if (read.kind === "refused") return read.answer;
   const data = read.bytes.toBase64();
@@ -100,11 +110,14 @@ async function blobAnswer(
  */
 async function vectorAnswer(
   id: string,
-  { parts, owner, vector, signal }: Asked & { readonly vector: Float32Array },
+  { parts, caller, vector, signal }: Asked & { readonly vector: Float32Array },
 ): Promise<Answer> {
   const { blobLocks, catalog } = parts;
+  const { owner, grant } = caller;
   const entry = isRecordId(id) ? await catalog.findEntry(owner, id) : undefined;
-  if (entry?.sealedIndex === undefined) return NO_MEMORY;
+  if (entry?.sealedIndex === undefined || !isGranted(grant, entry.namespace)) {
+    return NO_MEMORY;
+  }
   const read = await readBlob(entry.blobId, { ...parts, signal });
   if (read.kind === "refused") return read.answer;
   // Locked, so that a deletion comes before or after, not in between.

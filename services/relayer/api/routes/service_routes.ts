@@ -22,6 +22,7 @@ import type { StorageWatch } from "../../store/storage_watch.ts";
 import type { RelayerStore } from "../../store/store.ts";
 import type { RelayerParts } from "../parts.ts";
 import { MAX_SMALL_BODY_BYTES, type OpenRoute, type Route } from "../route.ts";
+import { READS } from "../token_rule.ts";
 
 /** The version of the API. */
 const API_VERSION = "1.0.0";
@@ -38,6 +39,7 @@ const MIN_SUPPORTED_SDK: Readonly<Record<string, string>> = {
 };
 
 const FEATURE_FLAGS: Readonly<Record<string, boolean>> = {
+  "auth.accessTokens": true,
   "auth.accountBoundNonce": true,
   "auth.sealSessionHeader": true,
   "config.publicDeploymentMetadata": true,
@@ -292,6 +294,7 @@ export function accountRoutes({ ledger }: RelayerParts): readonly Route[] {
         answer: serviceAnswer("Who"),
         means: "The account",
       },
+      token: READS,
       answer: ({ caller: { accountId, owner } }) =>
         ok({
           account_id: accountId,

@@ -19,6 +19,7 @@ import {
 import { HttpMetrics } from "../../../shared/metrics/http_metrics.ts";
 import { MetricRegistry } from "../../../shared/metrics/registry.ts";
 import type { Caller } from "../../auth/authenticate.ts";
+import { refusal } from "../../auth/refusal.ts";
 import { BlobLocks } from "../../concurrency/semaphore.ts";
 import { StorageWatch } from "../../store/storage_watch.ts";
 import { relayerDocument } from "../document/relayer_document.ts";
@@ -189,6 +190,10 @@ export function openTestRelayer(
       changed: (owner) => void asked.push({ what: "usage", with: owner }),
     },
     authenticator: new TestAuthenticator(),
+    accessTokens: {
+      verify: () =>
+        Promise.resolve({ ...refusal("ERR_TOKEN_FORMAT"), isToken: true }),
+    },
     turns: new FairTurns(),
     pointBytes: 262_144,
     refusalDelay: { wait: () => Promise.resolve() },

@@ -53,7 +53,8 @@ export function selectFound(
     "FROM (SELECT found.id, found.at, state.version, names.id AS tenant_id, " +
     "state.state, state.result, tasks.definition, tasks.data, " +
     "row_number() OVER places AS place, " +
-    "sum(octet_length(tasks.data) + coalesce(octet_length(state.result), 0)) " +
+    "sum(octet_length(tasks.data) + octet_length(state.state) + " +
+    "coalesce(octet_length(state.result), 0)) " +
     `OVER places AS bytes FROM (${found}) AS found ` +
     "JOIN task_state AS state ON state.id = found.id " +
     "JOIN tasks ON tasks.id = state.id " +

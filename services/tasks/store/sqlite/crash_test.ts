@@ -159,6 +159,8 @@ function makeVersion3(folder: string): void {
     DROP INDEX tasks_repeating;
     DROP INDEX tasks_repeating_by_creation;
     ALTER TABLE tasks DROP COLUMN repeats;
+    DROP INDEX tasks_awaiting;
+    ALTER TABLE tasks DROP COLUMN awaits;
     ${MIGRATIONS[2]?.sql}
     DELETE FROM migrations WHERE version > 3;
     WITH RECURSIVE entries(number) AS

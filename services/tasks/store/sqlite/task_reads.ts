@@ -5,6 +5,7 @@
  */
 
 import type { Task, TaskStatus } from "../../domain/task.ts";
+import { countWaitChars } from "../../domain/wait.ts";
 import type { RunningGroup, StatusCounts, TenantQueue } from "../store.ts";
 import type {
   CountsQuery,
@@ -293,8 +294,8 @@ export class TaskReads {
 }
 
 /** The characters of a task's payloads. */
-export function payloadChars({ dataJson, resultJson }: Task): number {
-  return dataJson.length + (resultJson?.length ?? 0);
+export function payloadChars({ dataJson, resultJson, wait }: Task): number {
+  return dataJson.length + (resultJson?.length ?? 0) + countWaitChars(wait);
 }
 
 /** The most characters of payloads in a page of a scan. */
