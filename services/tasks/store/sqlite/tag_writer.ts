@@ -23,17 +23,20 @@ export interface TaggedTask {
   readonly dateMs: OperationValue;
 }
 
+/** What the rows of a task in the index are. */
+type StoredTags = Pick<TaggedTask, "tags" | "dateMs">;
+
 /** Writes the table `task_tags`. Tasks without tags cost no statement. */
 export class TagWriter {
   readonly #insert: RowInserter;
   readonly #remove: StatementSync;
-  /** Rows of new tasks that wait, so that several are inserted at once. */
+  /** Rows that wait, so that several are inserted at once. */
   #waiting: OperationValue[] = [];
 
   /** Prepares the statements. */
   constructor(db: DatabaseSync) {
     this.#insert = new RowInserter(db, {
-      insert: "INSERT INTO task_tags VALUES",
+      insert: "INSERT OR IGNORE INTO task_tags VALUES",
       width: 5,
     });
     this.#remove = db.prepare(
@@ -42,13 +45,13 @@ export class TagWriter {
     );
   }
 
-  /** Begins a group, and forgets what waited in one that was rolled back. */
-  beginGroup(): void {
+  /** Forgets the rows that wait, after what they belong to was undone. */
+  forget(): void {
     this.#waiting = [];
   }
 
-  /** Adds the rows of a new task when {@linkcode flush} is called. */
-  addLater(task: TaggedTask): void {
+  /** Adds the rows of a new task; they wait for others, or {@linkcode flush}. */
+  add(task: TaggedTask): void {
     if (task.tags !== null) this.#waiting.push(...toRows(task));
   }
 
@@ -61,29 +64,24 @@ export class TagWriter {
   }
 
   /**
-   * Follows a task that was changed from `before`, or inserted without it. Rows
-   * stay as they are while tags and date do.
+   * Follows a task that was changed from `before`. Rows stay as they are while
+   * tags and date do.
    */
-  change(
-    task: TaggedTask,
-    before?: Pick<TaggedTask, "tags" | "dateMs"> | undefined,
-  ): void {
-    const was = before?.tags ?? null;
-    if (was === null && task.tags === null) return;
-    if (was === task.tags && before?.dateMs === task.dateMs) return;
+  change(task: TaggedTask, before: StoredTags): void {
+    if (before.tags === null && task.tags === null) return;
+    if (before.tags === task.tags && before.dateMs === task.dateMs) return;
     this.remove(task, before);
-    if (task.tags !== null) this.#insert.run(toRows(task));
+    this.add(task);
   }
 
-  /** Removes the rows of a task. */
+  /** Removes the rows of a task, as it was before. */
   remove(
     { tenant, n }: Pick<TaggedTask, "tenant" | "n">,
-    before: Pick<TaggedTask, "tags" | "dateMs"> | undefined,
+    { tags, dateMs }: StoredTags,
   ): void {
-    if (before === undefined) return;
-    for (const tag of tagsOf(before.tags)) {
-      this.#remove.run(tenant, tag, before.dateMs, n);
-    }
+    if (tags === null) return;
+    this.flush();
+    for (const tag of tagsOf(tags)) this.#remove.run(tenant, tag, dateMs, n);
   }
 }
 

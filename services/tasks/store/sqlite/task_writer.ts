@@ -119,7 +119,7 @@ export class TaskWriter {
   beginGroup(): void {
     this.#waitingTasks = [];
     this.#waitingHistory = [];
-    this.#tags.beginGroup();
+    this.#tags.forget();
   }
 
   /**
@@ -133,6 +133,11 @@ export class TaskWriter {
     this.#mayTaskWait = transaction.mayWait && transaction.isCreation;
   }
 
+  /** Forgets what waits of a transaction that was undone. */
+  undo(): void {
+    this.#tags.forget();
+  }
+
   /**
    * Writes the waiting rows.
    *
@@ -140,6 +145,7 @@ export class TaskWriter {
    */
   flush(): void {
     this.#flushTasks();
+    this.#tags.flush();
     const rows = this.#waitingHistory;
     this.#waitingHistory = [];
     this.#addHistory.run(rows);
@@ -156,7 +162,7 @@ export class TaskWriter {
     let from: StoredPlace | undefined;
     if (this.#mayTaskWait) {
       this.#waitingTasks.push(...row);
-      this.#tags.addLater(tagged);
+      this.#tags.add(tagged);
     } else {
       this.#flushTasks();
       const kept: KeptPayloads = {
@@ -175,7 +181,8 @@ export class TaskWriter {
           expectedVersion,
         ).changes;
       if (changes === 0) return this.#findReason(row, expectedVersion);
-      this.#tags.change(tagged, from);
+      if (from === undefined) this.#tags.add(tagged);
+      else this.#tags.change(tagged, from);
     }
     this.#counts.move(tenant, {
       from,
@@ -218,7 +225,7 @@ export class TaskWriter {
     const { changes } = this.#remove.run(n, id, tenant, version);
     if (changes === 0) return "version";
     this.#counts.move(tenant, { from });
-    this.#tags.remove({ tenant, n }, from);
+    if (from !== undefined) this.#tags.remove({ tenant, n }, from);
     this.#removeData.run(n);
     this.#removeResult.run(n);
     if (this.#mayHaveDependents) this.#removeDependents.run(n);
@@ -232,7 +239,6 @@ export class TaskWriter {
     this.#waitingTasks = [];
     const changes = this.#insert.run(rows);
     if (changes !== rows.length / TASK_WIDTH) throw new BatchMismatch();
-    this.#tags.flush();
   }
 
   /**
