@@ -10,6 +10,9 @@ import {
   sampleTask,
   toTransactions,
 } from "../testing/sample_tasks.ts";
+import { MAX_RARE } from "../list_query.ts";
+import type { TaskQuery } from "../queries.ts";
+import { readList } from "../testing/conformance/store_case.ts";
 import { isFiltered, type ListSubject, lookSql } from "./list_sources.ts";
 import { withSchema } from "./schema_access.ts";
 import {
@@ -116,6 +119,63 @@ serviceTest(["postgres"], {
         }
       }
     });
+    await close();
+  },
+});
+
+serviceTest(["postgres"], {
+  name:
+    "PostgresStore lists tasks by tags that more of them have than are sorted",
+  async fn() {
+    const { store, close } = await openSubject();
+    const ids = sampleIds();
+    const tasks = Array.from(
+      { length: MAX_RARE + 300 },
+      (_, index) =>
+        sampleTask({
+          id: ids.next(),
+          createdAtMs: SAMPLE_MS + index % 997,
+          dateMs: SAMPLE_MS + index * 7_919 % 1_009,
+          group: index % 400 === 3 ? "few" : "",
+          tags: index % 700 === 3 ? ["frequent", "rare"] : ["frequent"],
+        }),
+    );
+    await store.commit(toTransactions(...tasks.map(creation)));
+    for (const sort of ["date", "created_at"] as const) {
+      for (const order of ["asc", "desc"] as const) {
+        for (
+          const filter of [
+            { tags: ["frequent"] },
+            { tags: ["frequent"], group: "few" },
+            { tags: ["frequent", "rare"] },
+          ] satisfies readonly Partial<TaskQuery>[]
+        ) {
+          const query = { tenantId: "tnt_a", by: "date", sort, order } as const;
+          const found = await readList(store, {
+            ...{ ...query, ...filter, limit: 1_000, count: true },
+          });
+          const wanted = tasks
+            .filter(({ tags, group }) =>
+              filter.tags.every((tag) => tags.includes(tag)) &&
+              (filter.group ?? group) === group
+            )
+            .map(({ id, dateMs, createdAtMs }) => ({
+              id,
+              at: sort === "date" ? dateMs : createdAtMs,
+            }))
+            .toSorted((left, right) =>
+              left.at - right.at || (left.id < right.id ? -1 : 1)
+            ).map(({ id }) => id);
+          const about = JSON.stringify({ ...query, ...filter });
+          assertEquals(
+            found.tasks.map(({ id }) => id),
+            order === "asc" ? wanted : wanted.toReversed(),
+            about,
+          );
+          assertEquals(found.count?.value, wanted.length, about);
+        }
+      }
+    }
     await close();
   },
 });
