@@ -13,6 +13,10 @@ import type { BenchPostgres } from "../kit/postgres.ts";
 import { openTasks, type TasksQueue } from "./queues.ts";
 import { BATCH, consoleRequests, tenantRequest } from "./service.ts";
 
+/** Its page takes long where all tasks are looked at. */
+const OF_NO_TASK = "page and count of a tag that no task has";
+const MAX_PAGE_MS = 50;
+
 /** What is asked for; each of them has an index or a stored count. */
 const QUESTIONS: readonly (readonly [name: string, path: string])[] = [
   ["first page", "tasks?limit=100"],
@@ -21,6 +25,9 @@ const QUESTIONS: readonly (readonly [name: string, path: string])[] = [
   ["page of a status that is rare", "tasks?limit=100&status=canceled"],
   ["page of a worker", "tasks?limit=100&worker=bench&order=desc"],
   ["tasks with a key", "tasks?key=rare"],
+  ["tasks with a tag that is rare", "tasks?tag=rare"],
+  ["page of a tag that is frequent", "tasks?limit=100&tag=frequent"],
+  [OF_NO_TASK, "tasks?limit=100&tag=none&count=true"],
   ["counts of a worker", "workers/bench"],
   ["usage", "usage"],
 ];
@@ -34,6 +41,8 @@ const PAGES: readonly (readonly [name: string, path: string])[] = [
 const MAKERS = 4;
 /** One in so many tasks is due tomorrow. */
 const SCHEDULED = 5;
+/** One in so many tasks has tags. */
+const TAGGED = 10;
 const WARM_UP = 30;
 /** How often each question is asked per second of measurement. */
 const ASKED_PER_SECOND = 40;
@@ -95,6 +104,14 @@ export async function measureLists(
         note: `p50 ${p50Ms[1].toFixed(2)} and ${p50Ms[0].toFixed(2)} ms`,
       },
     );
+    if (name !== OF_NO_TASK) continue;
+    run.bars.push({
+      name: `${name}, ${tasks.toLocaleString("en-US")} tasks`,
+      value: p50Ms[1],
+      unit: "ms",
+      digits: 2,
+      atMost: MAX_PAGE_MS,
+    });
   }
 }
 
@@ -109,6 +126,7 @@ async function fill(
     worker: "bench",
     data: { to: `someone${index}@example.com`, text: "x".repeat(80) },
     ...(index % SCHEDULED === 0 ? { date: tomorrow } : {}),
+    ...(index % TAGGED === 0 ? { tags: ["frequent", `no ${index}`] } : {}),
   }));
   const prefer = "return=minimal";
   const request = tenantRequest(tenant, { path, body: { tasks }, prefer });
@@ -126,7 +144,7 @@ async function fill(
   );
   using socket = await HttpSocket.connect(port);
   const [task] = tasks;
-  const body = { ...task, key: "rare" };
+  const body = { ...task, key: "rare", tags: ["rare"] };
   await demand(socket, tenantRequest(tenant, { path: "tasks", body }), 201);
 }
 

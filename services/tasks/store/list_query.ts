@@ -15,6 +15,12 @@ export const MAX_LOOKED_AT = 20_000;
 /** The most tasks that are counted. */
 export const MAX_COUNTED = 10_000;
 
+/**
+ * A tag with at most so many tasks is always looked up by its own rows, which
+ * may be sorted for each look.
+ */
+export const MAX_RARE = 5_000;
+
 /** A query without its position. */
 export type ListFilter = Omit<TaskQuery, "after">;
 

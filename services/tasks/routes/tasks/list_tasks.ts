@@ -249,9 +249,10 @@ export function listTasksRoute(parts: TasksParts): AnyRoute {
     description: "All conditions hold together. `start` and `end` include " +
       "all of what they are written as: `start=2016&end=2017` is both years. " +
       "A page may be short, or empty, and have a `next` all the same: where " +
-      "no index knows what is asked for (`tag`, `metadata`, `group`, `job`, " +
-      "`error`, `repeats=false`, `due=false`, a time that does not order the list), it ends " +
-      "after 20,000 tasks were looked at. The last page is the one whose " +
+      "no index knows what is asked for (a `tag` of more than 5,000 tasks, " +
+      "`metadata`, `group`, `job`, `error`, `repeats=false`, `due=false`, a " +
+      "time that does not order the list), it ends after " +
+      "20,000 tasks were looked at. The last page is the one whose " +
       "`next` is null.",
     query: LIST_QUERY,
     answers: { 200: { description: "A page of tasks", shape: TASK_LIST } },

@@ -229,6 +229,7 @@ interface TaskRow {
   readonly is_of_tenant: boolean | null;
   readonly worker: string | null;
   readonly linked: number;
+  readonly tagged: number;
   readonly has_rival: boolean;
   readonly [column: string]: unknown;
 }
@@ -242,6 +243,10 @@ const TASK_ROWS =
   "defined.tenant = state.tenant AND lanes.tenant = state.tenant " +
   "AS is_of_tenant, lanes.worker, " +
   "(SELECT count(*) FROM links WHERE links.id = state.id) AS linked, " +
+  "(SELECT count(*) FROM unnest(string_to_array(defined.labels, chr(31))) " +
+  "AS of(tag) JOIN task_tags AS own ON own.tenant = state.tenant AND " +
+  "own.tag = of.tag AND own.created_ms = defined.created_ms AND " +
+  "own.id = state.id) AS tagged, " +
   "state.key IS NOT NULL AND state.status < 7 AND EXISTS(SELECT " +
   "FROM task_state AS other WHERE other.lane = state.lane AND " +
   "other.key = state.key AND other.status < 7 AND other.id <> state.id) " +
@@ -307,7 +312,9 @@ function strayColumn(row: TaskRow, task: Task): string | undefined {
   const stray = Object.keys(columns).find((column) =>
     (columns[column] ?? null) !== row[column]
   );
-  return stray ?? (row.linked === links ? undefined : "links");
+  if (stray !== undefined) return stray;
+  if (row.tagged !== task.tags.length) return "labels";
+  return row.linked === links ? undefined : "links";
 }
 
 /** Compares the stored counts of each worker with the tasks that are there. */

@@ -147,6 +147,13 @@ const WRONG: Readonly<Record<string, readonly [string, RegExp]>> = {
     "UPDATE tasks SET labels = 'x'",
     /^Cannot trust task "\w+": its column "labels" is not what its body says$/,
   ],
+  "a task is missing in lists by tags": [
+    `UPDATE tasks SET labels = E'\\x1f"a"\\x1f',
+      definition = left(definition, -1) || ',"tags":["a"]}'
+      WHERE id = (SELECT min(id) FROM tasks);
+      DELETE FROM task_tags`,
+    /^Cannot trust task "\w+": its column "labels" is not what its body says$/,
+  ],
   "a link is lost": [
     "DELETE FROM links",
     /^Cannot trust task "\w+": its column "links" is not what its body says$/,

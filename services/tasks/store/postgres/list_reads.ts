@@ -10,6 +10,7 @@ import {
   type ListFilter,
   MAX_COUNTED,
   MAX_LOOKED_AT,
+  MAX_RARE,
   sortWindow,
   wantedStatuses,
 } from "../list_query.ts";
@@ -56,9 +57,13 @@ export class ListReads {
    * left out.
    */
   async page(query: TaskQuery): Promise<TaskPage> {
-    const counting = query.count === true ? this.#count(query) : undefined;
+    const tag = await this.#pickTag(query);
+    const counting = query.count === true ? this.#count(query, tag) : undefined;
     // A failure of one must not leave that of the other unheard.
-    const [page, count] = await Promise.all([this.#places(query), counting]);
+    const [page, count] = await Promise.all([
+      this.#places(query, tag),
+      counting,
+    ]);
     const tasks = await this.#read(page.places.map(({ id }) => id));
     const last = tasks.at(-1);
     // The limit on payloads may have cut the page.
@@ -72,9 +77,37 @@ export class ListReads {
     };
   }
 
+  /**
+   * The rarest tag of a query, if its tasks have to be looked at alone: those
+   * of a frequent tag are in no order of dates.
+   */
+  async #pickTag(query: TaskQuery): Promise<string | undefined> {
+    const { tenantId, tags = [], sort, key, repeats } = query;
+    if (tags.length === 0 || sort === "date" && key !== undefined) {
+      return undefined;
+    }
+    const tenant = await this.#names.tenant(tenantId);
+    const [rarest] = await this.#parts.runner.query<
+      { at: number; count: number }
+    >(
+      "SELECT of.at, (SELECT count(*) FROM (SELECT 1 FROM task_tags AS own " +
+        "WHERE own.tenant = $1::integer AND own.tag = of.tag " +
+        "LIMIT $3::bigint) AS first) AS count " +
+        "FROM unnest($2::text[]) WITH ORDINALITY AS of(tag, at) " +
+        "ORDER BY count, at LIMIT 1",
+      [tenant ?? 0, tags.map((tag) => JSON.stringify(tag)), MAX_RARE + 1],
+    );
+    if (rarest === undefined) return undefined;
+    const isInOrder = sort === "created_at" && repeats !== true;
+    return rarest.count <= MAX_RARE || isInOrder
+      ? tags[rarest.at - 1]
+      : undefined;
+  }
+
   /** The places of a page. */
   async #places(
     query: TaskQuery,
+    tag: string | undefined,
   ): Promise<{
     readonly places: readonly TaskPosition[];
     readonly next: TaskPosition | undefined;
@@ -82,9 +115,12 @@ export class ListReads {
     const places = new Map<string, TaskPosition>();
     let { after } = query;
     let left = MAX_LOOKED_AT;
-    let rows = FIRST_ROWS;
+    // The tasks of a tag are sorted for each look, so one look takes all.
+    let rows = tag !== undefined && query.sort === "date"
+      ? MAX_RARE + 1
+      : FIRST_ROWS;
     while (true) {
-      const subject = await this.#subject(query, after);
+      const subject = await this.#subject(query, { after, tag });
       if (subject === undefined) {
         return { places: [...places.values()], next: undefined };
       }
@@ -163,13 +199,14 @@ export class ListReads {
 
   async #count(
     query: ListFilter,
+    tag: string | undefined,
   ): Promise<{ readonly value: number; readonly isExact: boolean }> {
-    const subject = await this.#subject(query, undefined);
+    const subject = await this.#subject(query, { tag });
     if (subject === undefined) return { value: 0, isExact: true };
     const most = isFiltered(subject) ? MAX_LOOKED_AT : MAX_COUNTED + 1;
     const builder = new SqlBuilder();
     const look = lookSql(builder, subject, {
-      rows: undefined,
+      rows: tag === undefined ? undefined : most,
       pairs: Number.MAX_SAFE_INTEGER - 1,
     });
     const [row] = await this.#parts.runner.query<
@@ -190,7 +227,7 @@ export class ListReads {
   /** What the list is of; undefined when nothing can be in it. */
   async #subject(
     query: ListFilter,
-    after: TaskPosition | undefined,
+    { after, tag }: Pick<ListSubject, "tag"> & Partial<ListSubject>,
   ): Promise<ListSubject | undefined> {
     const tenant = await this.#names.tenant(query.tenantId);
     const window = sortWindow(query, after?.sortMs);
@@ -202,7 +239,7 @@ export class ListReads {
       )).filter((lane) => lane !== undefined);
     const statuses = wantedStatuses(query);
     if (lanes?.length === 0 || statuses?.length === 0) return undefined;
-    return { query, tenant, lanes, statuses, window, after };
+    return { query, tenant, lanes, statuses, tag, window, after };
   }
 
   async #read(ids: readonly string[]): Promise<readonly Task[]> {

@@ -27,6 +27,8 @@ export interface ListSubject {
   readonly lanes: readonly number[] | undefined;
   /** The numbers of the statuses; undefined for all. */
   readonly statuses: readonly number[] | undefined;
+  /** The tag whose tasks alone are looked at; undefined for other sources. */
+  readonly tag: string | undefined;
   /** The window of the time that orders the list. */
   readonly window: ListWindow;
   /** Where the list goes on. */
@@ -45,10 +47,14 @@ export interface LookLimits {
  * Whether rows of the list's sources may fail its conditions, so that more have
  * to be looked at than are wanted.
  */
-export function isFiltered(
-  { query, lanes, statuses }: ListSubject,
-): boolean {
+export function isFiltered(subject: ListSubject): boolean {
+  const { query, lanes, statuses } = subject;
   const builder = { add: () => "" };
+  if (subject.tag !== undefined) {
+    const { conditions } = listConditions(besideTag(subject), builder);
+    return conditions.length > 0 || lanes !== undefined ||
+      statuses !== undefined;
+  }
   const { conditions } = listConditions(
     query.key === undefined ? ofRepeating(query) : query,
     builder,
@@ -71,6 +77,9 @@ export function lookSql(
   limits: LookLimits,
 ): string {
   const { query } = subject;
+  if (subject.tag !== undefined) {
+    return ofTag(builder, { ...subject, tag: subject.tag }, limits);
+  }
   if (query.sort !== "date") return byCreation(builder, subject, limits);
   if (query.key !== undefined) {
     const key = builder.add(query.key, "text");
@@ -122,6 +131,44 @@ function byCreation(
     `${repeating}${rangeSql(builder, subject, [time, "tasks.id"])} ` +
     `ORDER BY ${time} ${query.order}, ` +
     `tasks.id ${query.order}${limitSql(builder, rows)}`;
+}
+
+/**
+ * Tasks with a tag. Those in the order of their dates are sorted. The array
+ * keeps the planner from reading all tasks where it expects many with the tag.
+ */
+function ofTag(
+  builder: SqlBuilder,
+  subject: ListSubject & { readonly tag: string },
+  { rows }: LookLimits,
+): string {
+  const { query: { sort, order } } = subject;
+  const query = besideTag(subject);
+  const own = `FROM task_tags WHERE tenant = ${
+    builder.add(subject.tenant, "integer")
+  } AND tag = ${builder.add(JSON.stringify(subject.tag), "text")}`;
+  const limit = limitSql(builder, rows);
+  const fits = fitsSql(builder, { ...subject, query });
+  if (sort === "date") {
+    return `SELECT 1 AS source, state.date_ms AS at, state.id, ${fits} ` +
+      `AS fits FROM ${fromSql({ ...subject, query })} ` +
+      `WHERE state.id = ANY(ARRAY(SELECT id ${own}))` +
+      `${rangeSql(builder, subject, DATE_PLACE)} ` +
+      `ORDER BY ${placeOrder(subject, DATE_PLACE)}${limit}`;
+  }
+  const place = ["created_ms", "id"] as const;
+  const page = `SELECT created_ms, id ${own}` +
+    `${rangeSql(builder, subject, place)} ORDER BY created_ms ${order}, ` +
+    `id ${order}${limit}`;
+  return `SELECT 1 AS source, page.created_ms AS at, page.id, ${fits} AS fits ` +
+    `FROM (${page}) AS page, LATERAL (SELECT * FROM task_state ` +
+    "WHERE task_state.id = page.id OFFSET 0) AS state, " +
+    "LATERAL (SELECT * FROM tasks WHERE tasks.id = page.id OFFSET 0) AS tasks";
+}
+
+/** What is left to check of the rows of a tag. */
+function besideTag({ query, tag }: ListSubject): ListFilter {
+  return { ...query, tags: query.tags?.filter((other) => other !== tag) };
 }
 
 /** Tasks of one index in the order of their dates. */

@@ -326,6 +326,60 @@ CREATE INDEX IF NOT EXISTS state_awaiting ON task_state(tenant, awaits, date_ms,
   WHERE awaits IS NOT NULL;
 `;
 
+/**
+ * Creates the table of version 7. Triggers write it, since instances of earlier
+ * versions also make and edit tasks. They do nothing for tasks without tags:
+ * only the member of a definition reads so, as in version 5. For tasks that an
+ * instance of this version makes it adds the rows itself, which takes a third
+ * of the time.
+ */
+const TASK_TAGS = `
+-- Whether the program that made the task has also written its tags.
+ALTER TABLE tasks ADD tags_written boolean;
+-- A row for each tag of each task; tags are JSON texts.
+CREATE TABLE task_tags(
+  tenant integer NOT NULL,
+  tag text COLLATE "C" NOT NULL,
+  created_ms bigint NOT NULL,
+  id text COLLATE "C" NOT NULL
+) WITH (
+  autovacuum_vacuum_scale_factor = 0.05,
+  autovacuum_vacuum_insert_scale_factor = 0.1
+);
+CREATE FUNCTION note_tags() RETURNS trigger LANGUAGE plpgsql
+SET search_path FROM CURRENT AS $$
+BEGIN
+  IF TG_OP <> 'INSERT' THEN
+    DELETE FROM task_tags AS there
+      USING json_array_elements(OLD.definition::json -> 'tags') AS gone(value)
+      WHERE there.tenant = OLD.tenant AND there.tag = gone.value::text
+        AND there.created_ms = OLD.created_ms AND there.id = OLD.id;
+  END IF;
+  IF TG_OP <> 'DELETE' THEN
+    INSERT INTO task_tags
+      SELECT NEW.tenant, made.value::text, NEW.created_ms, NEW.id
+      FROM json_array_elements(NEW.definition::json -> 'tags') AS made(value);
+  END IF;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER task_tags_made AFTER INSERT ON tasks FOR EACH ROW
+  WHEN (NEW.tags_written IS NULL AND strpos(NEW.definition, '"tags":[') > 0)
+  EXECUTE FUNCTION note_tags();
+CREATE TRIGGER task_tags_changed AFTER UPDATE OF definition ON tasks
+  FOR EACH ROW WHEN ((strpos(OLD.definition, '"tags":[') > 0 OR
+    strpos(NEW.definition, '"tags":[') > 0) AND
+    (OLD.labels, OLD.created_ms) IS DISTINCT FROM
+    (NEW.labels, NEW.created_ms))
+  EXECUTE FUNCTION note_tags();
+CREATE TRIGGER task_tags_removed AFTER DELETE ON tasks FOR EACH ROW
+  WHEN (strpos(OLD.definition, '"tags":[') > 0) EXECUTE FUNCTION note_tags();
+INSERT INTO task_tags
+  SELECT tenant, made.value::text, created_ms, id FROM tasks,
+    LATERAL json_array_elements(definition::json -> 'tags') AS made(value)
+  WHERE strpos(definition, '"tags":[') > 0;
+CREATE INDEX task_tags_of ON task_tags(tenant, tag, created_ms, id);
+`;
+
 /** All migrations in order. A migration that was released never changes. */
 export const MIGRATIONS: readonly Migration[] = [
   {
@@ -363,5 +417,11 @@ export const MIGRATIONS: readonly Migration[] = [
     name: "waiting tasks",
     compatibleSince: 1,
     sql: WAITING_TASKS,
+  },
+  {
+    version: 7,
+    name: "task tags",
+    compatibleSince: 1,
+    sql: TASK_TAGS,
   },
 ];

@@ -11,6 +11,7 @@ import {
   changed,
   creation,
   HOURLY,
+  removal,
   sampleIds,
   sampleTask,
   toTransactions,
@@ -124,6 +125,9 @@ serviceTest(["postgres"], {
       DROP FUNCTION note_repeats;
       DROP INDEX tasks_repeating;
       ALTER TABLE task_state DROP repeats;
+      DROP FUNCTION note_tags CASCADE;
+      DROP TABLE task_tags;
+      ALTER TABLE tasks DROP tags_written;
       DELETE FROM migrations WHERE version > 4`);
     const ids = sampleIds();
     const make = async (repeat?: typeof HOURLY) => {
@@ -150,6 +154,65 @@ serviceTest(["postgres"], {
         tasks.map(({ id }) => id),
         [first, begun, fourth].map(({ id }) => id),
       );
+    }
+    await close();
+  },
+});
+
+serviceTest(["postgres"], {
+  name:
+    "PostgresStore lists the tasks with tags which programs of version 6 made, before and after the migration",
+  async fn() {
+    const { store, schema, another, close } = await openSubject();
+    const ids = sampleIds();
+    const make = (...tags: readonly string[]) =>
+      sampleTask({ id: ids.next(), tags });
+    const [first, second] = [make("a", 'q"uo\\te'), make()];
+    await store.commit(toTransactions(creation(first), creation(second)));
+    await TEST_SERVER.sql(`SET search_path TO ${schema};
+      DROP FUNCTION note_tags CASCADE;
+      DROP TABLE task_tags;
+      ALTER TABLE tasks DROP tags_written;
+      DELETE FROM migrations WHERE version > 6`);
+    const later = await another();
+    // Programs of version 6 know no column for what they have not written.
+    const [third, fourth] = [make(...first.tags), make(...first.tags)];
+    for (const { id } of [third, fourth]) {
+      await TEST_SERVER.sql(`SET search_path TO ${schema};
+        INSERT INTO tasks(id, tenant, created_ms, definition, labels, data)
+          SELECT '${id}', tenant, created_ms, definition, labels, data
+          FROM tasks WHERE id = '${first.id}';
+        CREATE TEMP TABLE copied AS SELECT * FROM task_state
+          WHERE id = '${first.id}';
+        UPDATE copied SET id = '${id}';
+        INSERT INTO task_state SELECT * FROM copied;
+        DROP TABLE copied`);
+    }
+    const list = (tag: string) =>
+      later.listTasks({
+        ...{ tenantId: first.tenantId, by: "date", sort: "date" },
+        ...{ order: "asc", limit: 9, tags: [tag] },
+      });
+    assertEquals(
+      (await list("a")).tasks.map(({ id }) => id),
+      [first, third, fourth].map(({ id }) => id),
+    );
+    const begun = changed(second, { tags: ["a"], metadata: { tags: "[" } });
+    const ceased = changed(third, { tags: ["b"] });
+    await later.commit(toTransactions(
+      change(begun),
+      change(ceased),
+      removal(fourth),
+    ));
+    for (
+      const [tag, wanted] of [
+        ["a", [first, begun]],
+        ["b", [ceased]],
+        ['q"uo\\te', [first]],
+      ] as const
+    ) {
+      const { tasks } = await list(tag);
+      assertEquals(tasks.map(({ id }) => id), wanted.map(({ id }) => id));
     }
     await close();
   },

@@ -128,10 +128,12 @@ export function addCreations(
       `AS new(tenant, lane, ${isPlain ? NEW_NAMES : STATE_NAMES})`,
   );
   const defined = creations.flatMap((change) => change.defined ?? []);
+  const areTagged = addTags(builder, creations, numbers);
   builder.part(
     "defined",
-    "INSERT INTO tasks(id, tenant, created_ms, definition, labels, data) " +
-      `SELECT * FROM unnest(${ids}, ${tenants}, ${
+    "INSERT INTO tasks(id, tenant, created_ms, definition, labels, data" +
+      `${areTagged ? ", tags_written) SELECT *, true" : ") SELECT *"} ` +
+      `FROM unnest(${ids}, ${tenants}, ${
         builder.numbers(defined.map((of) => of.createdAtMs), "bigint")
       }, ${builder.longTexts(defined.map((of) => of.definition))}, ${
         builder.texts(defined.map((of) => of.labels ?? null))
@@ -150,6 +152,27 @@ export function addCreations(
     );
   } else addHistory(builder, creations, "told");
   builder.counted.push(madeSql(builder, creations, numbers));
+}
+
+/** Adds the rows of the tags of new tasks; false when they have none. */
+function addTags(
+  builder: StatementBuilder,
+  creations: readonly TaskChange[],
+  { tenants }: LaneNumbers,
+): boolean {
+  const rows = creations.flatMap(({ next: { id, tags, createdAtMs } }, index) =>
+    tags.map((tag) => ({ id, tag, createdAtMs, tenant: tenants[index] ?? 0 }))
+  );
+  if (rows.length === 0) return false;
+  builder.part(
+    "tagged",
+    `INSERT INTO task_tags SELECT * FROM unnest(${
+      builder.numbers(rows.map(({ tenant }) => tenant), "integer")
+    }, ${builder.texts(rows.map(({ tag }) => JSON.stringify(tag)))}, ${
+      builder.numbers(rows.map((row) => row.createdAtMs), "bigint")
+    }, ${builder.texts(rows.map(({ id }) => id))})`,
+  );
+  return true;
 }
 
 function isPlainCreation(of: TaskChange): boolean {

@@ -161,6 +161,8 @@ function makeVersion3(folder: string): void {
     ALTER TABLE tasks DROP COLUMN repeats;
     DROP INDEX tasks_awaiting;
     ALTER TABLE tasks DROP COLUMN awaits;
+    DROP TABLE task_tags;
+    ALTER TABLE tasks DROP COLUMN tags;
     ${MIGRATIONS[2]?.sql}
     DELETE FROM migrations WHERE version > 3;
     WITH RECURSIVE entries(number) AS

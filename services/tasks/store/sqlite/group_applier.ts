@@ -193,6 +193,7 @@ export class GroupApplier {
     cursor.moveTo(end);
     if (code !== APPLIED && needsUndoing) {
       this.#undo.run();
+      this.#tasks.undo();
       this.#records.beginGroup();
     }
     if (needsUndoing) this.#release.run();

@@ -101,7 +101,27 @@ function* faultsIn(
     yield* task.check.end();
   }
   yield* countFaults(reader);
+  yield* tagFaults(reader);
   yield* referenceFaults(reader);
+}
+
+/** Compares the rows by which lists find tags with the tasks. */
+function* tagFaults(reader: Reader): Generator<string> {
+  const missing = reader.number(
+    "SELECT count(*) FROM tasks, json_each(tasks.tags) AS of " +
+      "WHERE tasks.tags IS NOT NULL AND NOT EXISTS(SELECT 1 FROM task_tags " +
+      "AS own WHERE own.tenant = tasks.tenant AND own.tag = of.value AND " +
+      "own.date_ms = tasks.date_ms AND own.n = tasks.n AND " +
+      "own.created_ms = tasks.created_ms)",
+  ) ?? 0;
+  const there = reader.number("SELECT count(*) FROM task_tags") ?? 0;
+  const wanted = reader.number(
+    "SELECT sum(json_array_length(tags)) FROM tasks WHERE tags IS NOT NULL",
+  ) ?? 0;
+  const extra = there - (wanted - missing);
+  if (missing === 0 && extra === 0) return;
+  yield `Cannot trust lists by tags: ${missing} rows are missing, ${extra} ` +
+    "are of no task";
 }
 
 /** Compares the stored counts of each worker with the tasks that are there. */
@@ -135,6 +155,7 @@ const REFERENCES = [
   { table: "records", column: "tenant", to: "tenants" },
   { table: "audit", column: "tenant", to: "tenants" },
   { table: "dependents", column: "n", to: "tasks" },
+  { table: "task_tags", column: "n", to: "tasks" },
   { table: "task_data", column: "n", to: "tasks" },
   { table: "task_results", column: "n", to: "tasks" },
 ] as const;

@@ -156,6 +156,20 @@ Deno.test("historyCheck() finds what was tampered with, and says where", async (
 
 /** What is wrong in the file, and the first fault that the check reports. */
 const WRONG_ROWS: Readonly<Record<string, readonly [string, RegExp]>> = {
+  "a task is missing in lists by tags": [
+    `UPDATE tasks SET tags = '["a"]', body = json_set(body, '$.tags', json('["a"]'))
+      WHERE n = (SELECT max(n) FROM tasks)`,
+    /^Cannot trust lists by tags: 1 rows are missing, 0 are of no task$/,
+  ],
+  "lists by tags have a task that is without the tag": [
+    `INSERT INTO task_tags SELECT tenant, 'a', date_ms, n, created_ms FROM tasks
+      WHERE n = (SELECT max(n) FROM tasks)`,
+    /^Cannot trust lists by tags: 0 rows are missing, 1 are of no task$/,
+  ],
+  "the tags of a task are others in lists": [
+    `UPDATE tasks SET tags = '[]' WHERE n = (SELECT max(n) FROM tasks)`,
+    /^Cannot trust task "\w+": its column "tags" is not what its body says$/,
+  ],
   "a task was removed together with its history": [
     `DELETE FROM history WHERE n = (SELECT max(n) FROM tasks);
       DELETE FROM tasks WHERE n = (SELECT max(n) FROM tasks)`,

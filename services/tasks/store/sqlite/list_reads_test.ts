@@ -46,13 +46,13 @@ Deno.test("a list bounds the work of a page and skips nothing", async () => {
         workerId: `wrk_${index % 3}`,
         status: index % 2 === 0 ? "waiting" : "complete",
         dateMs: SAMPLE_MS + index % 7,
-        tags: index % 9_001 === 0 ? ["rare"] : ["common"],
+        metadata: index % 9_001 === 0 ? { rare: "1" } : { common: "1" },
       }));
-      const rare = tasks.filter(({ tags }) => tags.includes("rare"));
+      const rare = tasks.filter(({ metadata }) => metadata["rare"] === "1");
       for (const sort of ["date", "created_at"] as const) {
         for (const order of ["asc", "desc"] as const) {
           let pages = 1;
-          const query = { ...QUERY, sort, order, tags: ["rare"] };
+          const query = { ...QUERY, sort, order, metadata: { rare: "1" } };
           const found = await readList(store, query, () => {
             pages++;
             return Promise.resolve();
@@ -69,10 +69,62 @@ Deno.test("a list bounds the work of a page and skips nothing", async () => {
       assertEquals(count, { value: 10_000, isExact: false });
       const counted = await store.listTasks({
         ...QUERY,
-        tags: ["rare"],
+        metadata: { rare: "1" },
         count: true,
       });
       assertEquals(counted.count?.isExact, false);
+    })
+  );
+});
+
+Deno.test("a list by tags finds tasks of rare and of frequent ones on whole pages", async () => {
+  await withFolder((folder) =>
+    withStore(folder, async (store) => {
+      const tasks = await fill(store, 12_000, (index) => ({
+        workerId: `wrk_${index % 3}`,
+        status: index % 50 === 0 ? "failed" : "complete",
+        dateMs: SAMPLE_MS + index * 7_919 % 1_009,
+        createdAtMs: SAMPLE_MS + index % 997,
+        tags: [
+          ...(index % 1_001 === 0 ? ["rare"] : []),
+          ...(index % 5 === 0 ? ["frequent"] : []),
+          ...(index % 2 === 0 ? ["very frequent"] : []),
+        ],
+      }));
+      const lists: readonly Partial<TaskQuery>[] = [
+        { tags: ["rare"] },
+        { tags: ["frequent"] },
+        { tags: ["very frequent"] },
+        { tags: ["very frequent", "frequent"] },
+        { tags: ["very frequent"], statuses: ["failed"] },
+        { tags: ["very frequent"], workerIds: ["wrk_1"] },
+        { tags: ["very frequent"], fromMs: SAMPLE_MS + 500, by: "date" },
+      ];
+      for (const list of lists) {
+        for (const sort of ["date", "created_at"] as const) {
+          for (const order of ["asc", "desc"] as const) {
+            const query = { ...QUERY, ...list, sort, order, limit: 200 };
+            const wanted = tasks.filter((task) =>
+              (list.tags ?? []).every((tag) => task.tags.includes(tag)) &&
+              (list.statuses ?? [task.status]).includes(task.status) &&
+              (list.workerIds ?? [task.workerId]).includes(task.workerId) &&
+              task.dateMs >= (list.fromMs ?? 0)
+            ).map((task) => ({
+              at: sort === "date" ? task.dateMs : task.createdAtMs,
+              id: task.id,
+            })).toSorted((left, right) =>
+              left.at - right.at || (left.id < right.id ? -1 : 1)
+            ).map(({ id }) => id);
+            const found = await readList(store, { ...query, count: true });
+            assertEquals(
+              found.tasks.map(({ id }) => id),
+              order === "asc" ? wanted : wanted.toReversed(),
+              JSON.stringify(query),
+            );
+            assertEquals(found.count?.value, wanted.length);
+          }
+        }
+      }
     })
   );
 });
@@ -103,16 +155,16 @@ Deno.test("a page that takes long is done in pieces, between which tasks may cha
         workerId: `wrk_${index % 3}`,
         status: index % 2 === 0 ? "waiting" : "complete",
         dateMs: SAMPLE_MS + index,
-        tags: index % 100 === 50 ? ["rare"] : ["common"],
+        metadata: index % 100 === 50 ? { rare: "1" } : { common: "1" },
       }));
-      const rare = tasks.filter(({ tags }) => tags.includes("rare"));
+      const rare = tasks.filter(({ metadata }) => metadata["rare"] === "1");
       const [met, ahead] = [rare[0], rare.at(-1)];
       assert(met !== undefined && ahead !== undefined);
       let nowMs = 0;
       const reads = new StoreReads(openReading(databasePath(folder)), () =>
         nowMs += 0.2);
       const readPage = async (changeAt: number) => {
-        const read = reads.lists.page({ ...QUERY, tags: ["rare"] });
+        const read = reads.lists.page({ ...QUERY, metadata: { rare: "1" } });
         let pieces = 1;
         let page = read.next();
         for (; page.done !== true; pieces++, page = read.next()) {

@@ -22,6 +22,7 @@ import {
   type StreamRange,
   type StreamSource,
 } from "./list_stream.ts";
+import { hasTag, tagSource } from "./tag_sources.ts";
 import type { ReadParts } from "./task_reads.ts";
 import { type Reader, readNumber } from "./reader.ts";
 
@@ -49,18 +50,18 @@ export function listSources(
   );
   const statuses = wantedStatuses(query);
   if (queueIds?.length === 0 || statuses?.length === 0) return [];
-  const conditions = listConditions(query);
+  const conditions = listConditions(query, tenant);
   const repeating = query.repeats === true;
   // What every row of an index of repeating tasks meets need not be checked.
   const ofRepeating = repeating
-    ? listConditions({ ...query, repeats: undefined })
+    ? listConditions({ ...query, repeats: undefined }, tenant)
     : conditions;
   const column = TIME_COLUMNS[query.sort];
   const inLanes = [...among("lane", queueIds), ...among("status", statuses)];
   const chosen = [...inLanes, ...conditions];
   if (query.sort === "date" && query.key !== undefined) {
     return [{
-      index: "tasks_by_key",
+      from: "tasks INDEXED BY tasks_by_key",
       prefix: {
         sql: "tenant = ? AND key = ? AND key IS NOT NULL",
         values: [tenant, query.key],
@@ -69,9 +70,18 @@ export function listSources(
       conditions: chosen,
     }];
   }
+  const byTag = query.tags && tagSource(parts.reader, {
+    query,
+    tenant,
+    others: [
+      ...inLanes,
+      ...listConditions({ ...query, tags: undefined }, tenant),
+    ],
+  });
+  if (byTag !== undefined) return [byTag];
   if (query.sort === "date" && query.awaits !== undefined) {
     return [{
-      index: "tasks_awaiting",
+      from: "tasks INDEXED BY tasks_awaiting",
       prefix: {
         sql: "tenant = ? AND awaits = ? AND awaits IS NOT NULL",
         values: [tenant, WAIT_CODES[query.awaits]],
@@ -82,7 +92,8 @@ export function listSources(
   }
   if (query.sort !== "date") {
     return [{
-      index: repeating ? "tasks_repeating_by_creation" : "tasks_by_creation",
+      from: "tasks INDEXED BY " +
+        (repeating ? "tasks_repeating_by_creation" : "tasks_by_creation"),
       prefix: {
         sql: `tenant = ?${repeating ? IS_REPEATING : ""}`,
         values: [tenant],
@@ -101,7 +112,7 @@ export function listSources(
       // excludes them.
       limit: ofRepeating.length > 0 || limit === undefined ? -1 : limit + 1,
     }).map((pair) => ({
-      index: pairIndex(repeating),
+      from: `tasks INDEXED BY ${pairIndex(repeating)}`,
       prefix: {
         sql: "tenant = ? AND lane = ? AND status = ?" +
           (repeating ? IS_REPEATING : ""),
@@ -116,7 +127,7 @@ export function listSources(
   // index of their own, which costs waiting tasks nothing.
   const waiting = statuses?.filter((status) => status === WAITING_CODE);
   const again = {
-    index: "tasks_due_again",
+    from: "tasks INDEXED BY tasks_due_again",
     prefix: {
       sql: "tenant = ? AND rank IS NOT NULL AND status <> 2",
       values: [tenant],
@@ -208,6 +219,7 @@ function among(
  */
 function listConditions(
   query: ListFilter,
+  tenant: number,
 ): readonly Condition[] {
   const { fromMs, toMs, job, group, key, isDue, errorCode, repeats } = query;
   const conditions: Condition[] = [];
@@ -235,13 +247,7 @@ function listConditions(
   if (query.awaits !== undefined) {
     require("awaits = ?", WAIT_CODES[query.awaits]);
   }
-  for (const tag of query.tags ?? []) {
-    require("instr(body, ?) > 0", JSON.stringify(tag));
-    require(
-      "EXISTS(SELECT 1 FROM json_each(body, '$.tags') WHERE value = ?)",
-      tag,
-    );
-  }
+  for (const tag of query.tags ?? []) conditions.push(hasTag(tenant, tag));
   for (const [name, value] of Object.entries(query.metadata ?? {})) {
     const pair = `${JSON.stringify(name)}:${JSON.stringify(value)}`;
     require("instr(body, ?) > 0", pair);

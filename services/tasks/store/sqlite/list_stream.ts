@@ -33,8 +33,15 @@ export interface ListPlace {
 
 /** The index and the conditions of a stream. */
 export interface StreamSource {
-  /** The name of the index. */
-  readonly index: string;
+  /** The table with its index, as SQL after FROM. */
+  readonly from: string;
+  /**
+   * Whether the table is not that of the tasks, which then is read for the
+   * conditions.
+   *
+   * @default {false}
+   */
+  readonly isApart?: boolean | undefined;
   /**
    * The condition on the first columns of the index, which all rows of the
    * stream meet.
@@ -182,15 +189,29 @@ export class ListStream {
   }
 
   #select(bounds: readonly Condition[], limit: number): LookedAt[] {
-    const { column, conditions } = this.#source;
+    const { column, conditions, isApart = false } = this.#source;
     const { order } = this.#range;
     const fits = joined(conditions);
     const from = this.#selection(bounds);
     // CASE stops at the first condition that does not hold.
+    const fitting = fits.sql === ""
+      ? "1"
+      : `CASE WHEN ${fits.sql} THEN 1 ELSE 0 END`;
+    const ordered = `ORDER BY ${column} ${order}, n ${order} LIMIT ?`;
+    if (!isApart || fits.sql === "") {
+      return this.#reader.rows(
+        `SELECT ${column} AS at, n, ${fitting} AS fits ${from.sql} ${ordered}`,
+        ...fits.values,
+        ...from.values,
+        limit,
+      ).map(lookedAt);
+    }
+    // Conditions are checked of no more tasks than are wanted.
     return this.#reader.rows(
-      `SELECT ${column} AS at, n, ` +
-        (fits.sql === "" ? "1" : `CASE WHEN ${fits.sql} THEN 1 ELSE 0 END`) +
-        ` AS fits ${from.sql} ORDER BY ${column} ${order}, n ${order} LIMIT ?`,
+      `SELECT page.at, page.n, ${fitting} AS fits ` +
+        `FROM (SELECT ${column} AS at, n ${from.sql} ${ordered}) AS page ` +
+        "CROSS JOIN tasks ON tasks.n = page.n " +
+        `ORDER BY page.at ${order}, page.n ${order}`,
       ...fits.values,
       ...from.values,
       limit,
@@ -199,12 +220,12 @@ export class ListStream {
 
   /** The SQL that selects the stream's rows from its index. */
   #selection(bounds: readonly Condition[]): Condition {
-    const { index, prefix } = this.#source;
+    const { from, prefix } = this.#source;
     const { sql, values } = joined([
       prefix,
       ...bounds,
     ]);
-    return { sql: `FROM tasks INDEXED BY ${index} WHERE ${sql}`, values };
+    return { sql: `FROM ${from} WHERE ${sql}`, values };
   }
 }
 

@@ -10,6 +10,7 @@ import {
   toTransactions,
 } from "../testing/sample_tasks.ts";
 import { databasePath } from "./database_file.ts";
+import { historyCheck } from "./history_check.ts";
 import { migrateTasks, MIGRATIONS } from "./migrations.ts";
 import { withFolder, withStore } from "./testing/open_store.ts";
 import {
@@ -41,6 +42,7 @@ Deno.test("MIGRATIONS that were released never change", () => {
       [8, "kept counts", "UbkxBbXxtb8Y25CkI4eW_DdB23d-c9fBPj-hOcn2XM8"],
       [9, "repeating tasks", "RTte3Zip3bHnReY2OTVwYDUyosENzgbEXvS1jfgN7_Y"],
       [10, "waiting tasks", "wV5ziBNgFywsc71VZJoJ_woIAJ05n7WXCt14gw-8TEc"],
+      [11, "task tags", "8RvYbN7D_jnyWbY4UZD7zUTa7mGKIfdMBxQAZ9YpyQE"],
     ],
   );
 });
@@ -130,15 +132,16 @@ Deno.test("a store keeps who mirrored users are, by their tenant, from version 3
   db.close();
 });
 
-Deno.test("a store lists tasks of version 8 that repeat", async () => {
+Deno.test("a store lists tasks of version 8 that repeat, or have a tag", async () => {
   await withFolder(async (folder) => {
     const repeating = sampleTask({
       id: sampleIds(1).next(),
       repeat: HOURLY,
+      tags: ["on\u2028e", 't"wo'],
     });
     const other = sampleTask({
       id: sampleIds(2).next(),
-      metadata: { '"repeat":{': '"repeat":{' },
+      metadata: { '"repeat":{': '"repeat":{', '"tags":[': '"tags":["two"]' },
     });
     await withStore(folder, async (store) => {
       await store.commit(toTransactions(creation(repeating), creation(other)));
@@ -146,24 +149,29 @@ Deno.test("a store lists tasks of version 8 that repeat", async () => {
     const db = new DatabaseSync(databasePath(folder));
     db.exec(
       "DROP INDEX tasks_repeating; DROP INDEX tasks_repeating_by_creation; " +
+        "DROP TABLE task_tags; ALTER TABLE tasks DROP COLUMN tags; " +
         "DROP INDEX tasks_awaiting; ALTER TABLE tasks DROP COLUMN awaits; " +
         "ALTER TABLE tasks DROP COLUMN repeats; " +
         "DELETE FROM migrations WHERE version > 8",
     );
     db.close();
     await withStore(folder, async (store) => {
-      for (const sort of ["date", "created_at"] as const) {
-        const { tasks } = await store.listTasks({
-          tenantId: repeating.tenantId,
-          by: "date",
-          sort,
-          order: "asc",
-          limit: 9,
-          repeats: true,
-        });
-        assertEquals(tasks, [repeating]);
+      const filters = [{ repeats: true }, { tags: ['t"wo', "on\u2028e"] }];
+      for (const filter of filters) {
+        for (const sort of ["date", "created_at"] as const) {
+          const { tasks } = await store.listTasks({
+            tenantId: repeating.tenantId,
+            by: "date",
+            sort,
+            order: "asc",
+            limit: 9,
+            ...filter,
+          });
+          assertEquals(tasks, [repeating]);
+        }
       }
     });
+    assertEquals(await historyCheck(folder), []);
   });
 });
 

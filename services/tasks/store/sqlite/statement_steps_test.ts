@@ -128,6 +128,16 @@ const CONSTANT: Readonly<Record<string, Call>> = {
     "count of what repeats": { repeats: true, count: true },
     "list of what waits": { awaits: "approval" },
     "list of what waits of a job, of none": { awaits: "approval", job: "none" },
+    "list of a tag, of none": { tags: ["none"] },
+    "list of a tag, of none, by creation": {
+      tags: ["none"],
+      sort: "created_at",
+    },
+    "list of a tag, of none, of what waits": {
+      tags: ["none"],
+      awaits: "approval",
+    },
+    "count of a tag, of none": { tags: ["none"], count: true },
     "list of nobody": { tenantId: "tnt_none" },
   }),
   "a task": ({ reads, some }) => reads.tasks.task(TENANT, some[3]!.id),
@@ -306,6 +316,12 @@ const CONSTANT: Readonly<Record<string, Call>> = {
 const LOOKING: Readonly<Record<string, Call>> = {
   ...createListCalls({
     "list of a tag": { tags: ["rare"] },
+    "list of a tag of a job, of none": { tags: ["rare"], job: "none" },
+    "list of a tag by creation, backwards": {
+      tags: ["rare"],
+      sort: "created_at",
+      order: "desc",
+    },
     "list of metadata": { metadata: { a: "7" } },
     "list of a group": { group: "none" },
     "list of a job": { job: "none" },
@@ -335,6 +351,28 @@ const LOOKING: Readonly<Record<string, Call>> = {
 const COUNTING: Readonly<Record<string, Call>> = {
   ...createListCalls({
     "count": { count: true },
+    "list of a tag, of none, with others": {
+      tags: ["common", "none"],
+      statuses: ["waiting"],
+      group: "none",
+    },
+    "list of a tag that is frequent": { tags: ["common"] },
+    "list of a tag that is frequent, from a place on": {
+      tags: ["common"],
+      after: AFTER,
+    },
+    "list of a tag that is frequent, of a job, of none": {
+      tags: ["common"],
+      job: "none",
+    },
+    "list of a tag that is frequent, of a status": {
+      tags: ["common"],
+      statuses: ["retry"],
+    },
+    "list of a tag that is frequent, by creation": {
+      tags: ["common"],
+      sort: "created_at",
+    },
     "count of a window": { count: true, fromMs: SAMPLE_MS },
   }),
   // The number is limited by how many tasks of the worker may run at once.
@@ -528,7 +566,9 @@ const COPIES: readonly string[] = [
    version, status, lane, grp, job,
    CASE key WHEN 'often' THEN key ELSE key || ' of copy ' || k END,
    date_ms + ${SMALL} * k, finished_ms, rank + ${SMALL} * k, wake_ms, body, data,
-   data_at, result, result_at, failing_ms, NULL, NULL FROM copies, tasks WHERE k > 0`,
+   data_at, result, result_at, failing_ms, NULL, NULL, tags FROM copies, tasks WHERE k > 0`,
+  `INSERT INTO task_tags SELECT tenant, tag, date_ms + ${SMALL} * k,
+   n + 100000 * k, created_ms + ${SMALL} * k FROM copies, task_tags WHERE k > 0`,
   `INSERT INTO job_counts SELECT tenant, lane, status, job || ' ' || k, count
    FROM copies, job_counts WHERE k > 0`,
   `INSERT INTO activity SELECT tenant, worker, job || '-' || k, step_ms, at_ms,

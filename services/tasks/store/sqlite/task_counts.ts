@@ -34,6 +34,14 @@ export interface CountedPlace {
   readonly job: OperationValue;
 }
 
+/** Where a task is counted, and how lists find it by its tags. */
+export interface StoredPlace extends CountedPlace {
+  /** Its tags as the JSON text of a list; null when it has none. */
+  readonly tags: string | null;
+  /** Its date. */
+  readonly dateMs: number;
+}
+
 const ADD_COUNT = "INSERT INTO task_counts VALUES(?, ?, ?, ?) " +
   "ON CONFLICT DO UPDATE SET count = count + excluded.count";
 const ADD_JOB_COUNT = "INSERT INTO job_counts VALUES(?, ?, ?, ?, ?) " +
@@ -60,7 +68,7 @@ export class TaskCounts {
   /** Prepares the statements. */
   constructor(db: DatabaseSync) {
     this.#before = db.prepare(
-      "SELECT lane, status, job FROM tasks WHERE n = ?",
+      "SELECT lane, status, job, date_ms, tags FROM tasks WHERE n = ?",
     );
     this.#countLive = db.prepare(
       "SELECT sum(count) AS live FROM task_counts " +
@@ -81,16 +89,15 @@ export class TaskCounts {
     this.#asked = 0;
   }
 
-  /**
-   * Where a task is counted before it is changed; undefined when it does not
-   * exist.
-   */
-  findPlace(n: OperationValue): CountedPlace | undefined {
+  /** The place of a task before it is changed; undefined when there is none. */
+  findPlace(n: OperationValue): StoredPlace | undefined {
     const row = this.#before.get(n);
     return row && {
       queueId: readNumber(row, "lane"),
       status: readNumber(row, "status"),
       job: readText(row, "job"),
+      tags: row["tags"] === null ? null : readText(row, "tags"),
+      dateMs: readNumber(row, "date_ms"),
     };
   }
 

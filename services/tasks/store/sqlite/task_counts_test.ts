@@ -120,6 +120,7 @@ Deno.test("the counts of a database of version 1 are made when it is opened", as
         "DROP INDEX tasks_repeating_by_creation; " +
         "ALTER TABLE tasks DROP COLUMN repeats; " +
         "DROP INDEX tasks_awaiting; ALTER TABLE tasks DROP COLUMN awaits; " +
+        "DROP TABLE task_tags; ALTER TABLE tasks DROP COLUMN tags; " +
         "DELETE FROM migrations WHERE version > 1",
     );
     await withStore(folder, async (store) => {

@@ -38,6 +38,7 @@ export const CHANGING_COLUMNS = [
   "failing_ms",
   "repeats",
   "awaits",
+  "tags",
 ] as const;
 
 /** The columns that {@linkcode TaskDecoder} reads. */
@@ -112,6 +113,7 @@ export function pushColumns(
     failingSinceMs ?? null,
     task.repeat === undefined ? null : 1,
     awaits ?? null,
+    task.tags.length === 0 ? null : JSON.stringify(task.tags),
   );
 }
 

@@ -6,8 +6,10 @@
 
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import type { ConflictReason } from "../result_codes.ts";
+import { RowInserter } from "./row_inserter.ts";
 import { HistoryRemover } from "./table_writers.ts";
-import type { CountedPlace, TaskCounts } from "./task_counts.ts";
+import { TagWriter } from "./tag_writer.ts";
+import type { StoredPlace, TaskCounts } from "./task_counts.ts";
 import { CHANGING_COLUMNS } from "./task_row.ts";
 import type { OperationCursor, OperationValue } from "./thread_messages.ts";
 
@@ -19,6 +21,8 @@ const RESULT_AT = TASK_COLUMNS.indexOf("result_at");
 const STATUS = TASK_COLUMNS.indexOf("status");
 const QUEUE = TASK_COLUMNS.indexOf("lane");
 const JOB = TASK_COLUMNS.indexOf("job");
+const DATE = TASK_COLUMNS.indexOf("date_ms");
+const TAGS = TASK_COLUMNS.indexOf("tags");
 const HISTORY_WIDTH = 4;
 
 /**
@@ -51,6 +55,7 @@ export class TaskWriter {
   readonly #addDependent: StatementSync;
   readonly #removeDependents: StatementSync;
   readonly #counts: TaskCounts;
+  readonly #tags: TagWriter;
   /**
    * False while no task depends on another; dependents are then not looked for.
    */
@@ -67,6 +72,7 @@ export class TaskWriter {
    */
   constructor(db: DatabaseSync, counts: TaskCounts) {
     this.#counts = counts;
+    this.#tags = new TagWriter(db);
     // IGNORE skips a row whose number or key is taken.
     this.#insert = new RowInserter(db, {
       insert: `INSERT OR IGNORE INTO tasks(${TASK_COLUMNS.join()}) VALUES`,
@@ -113,6 +119,7 @@ export class TaskWriter {
   beginGroup(): void {
     this.#waitingTasks = [];
     this.#waitingHistory = [];
+    this.#tags.forget();
   }
 
   /**
@@ -126,6 +133,11 @@ export class TaskWriter {
     this.#mayTaskWait = transaction.mayWait && transaction.isCreation;
   }
 
+  /** Forgets what waits of a transaction that was undone. */
+  undo(): void {
+    this.#tags.forget();
+  }
+
   /**
    * Writes the waiting rows.
    *
@@ -133,6 +145,7 @@ export class TaskWriter {
    */
   flush(): void {
     this.#flushTasks();
+    this.#tags.flush();
     const rows = this.#waitingHistory;
     this.#waitingHistory = [];
     this.#addHistory.run(rows);
@@ -142,11 +155,14 @@ export class TaskWriter {
   put(cursor: OperationCursor): ConflictReason | undefined {
     const expectedVersion = cursor.number();
     const row = cursor.take(TASK_WIDTH);
-    const [n = null, id = null, tenant = null] = row;
+    const [n = null, id = null, tenant = null, createdMs = null] = row;
+    const [tags = null, dateMs = null] = [row[TAGS], row[DATE]];
+    const tagged = { tenant, n, createdMs, tags, dateMs };
     const [data, result] = [cursor.next(), cursor.next()];
-    let from: CountedPlace | undefined;
+    let from: StoredPlace | undefined;
     if (this.#mayTaskWait) {
       this.#waitingTasks.push(...row);
+      this.#tags.add(tagged);
     } else {
       this.#flushTasks();
       const kept: KeptPayloads = {
@@ -165,6 +181,8 @@ export class TaskWriter {
           expectedVersion,
         ).changes;
       if (changes === 0) return this.#findReason(row, expectedVersion);
+      if (from === undefined) this.#tags.add(tagged);
+      else this.#tags.change(tagged, from);
     }
     this.#counts.move(tenant, {
       from,
@@ -207,6 +225,7 @@ export class TaskWriter {
     const { changes } = this.#remove.run(n, id, tenant, version);
     if (changes === 0) return "version";
     this.#counts.move(tenant, { from });
+    if (from !== undefined) this.#tags.remove({ tenant, n }, from);
     this.#removeData.run(n);
     this.#removeResult.run(n);
     if (this.#mayHaveDependents) this.#removeDependents.run(n);
@@ -266,57 +285,4 @@ export class TaskWriter {
 interface KeptPayloads {
   readonly data_at: OperationValue;
   readonly result_at: OperationValue;
-}
-
-/**
- * How many rows each statement inserts, most first. The last is 1, so that any
- * number of rows can be inserted.
- */
-const ROW_COUNTS = [16, 8, 4, 2, 1] as const;
-
-interface Step {
-  /** How many values the statement takes. */
-  readonly values: number;
-  readonly statement: StatementSync;
-}
-
-/** Inserts rows into a table, several with each statement. */
-export class RowInserter {
-  readonly #steps: readonly Step[];
-
-  /**
-   * Prepares the statements: `insert` is the SQL up to and including `VALUES`,
-   * `width` the number of values in a row.
-   */
-  constructor(
-    db: DatabaseSync,
-    { insert, width }: { readonly insert: string; readonly width: number },
-  ) {
-    const row = `(${new Array(width).fill("?").join()})`;
-    this.#steps = ROW_COUNTS.map((rows) => ({
-      values: rows * width,
-      statement: db.prepare(insert + new Array(rows).fill(row).join()),
-    }));
-  }
-
-  /**
-   * Inserts rows, whose values follow each other; returns how many were
-   * inserted.
-   *
-   * @throws {TypeError} when the last row is incomplete
-   */
-  run(values: readonly OperationValue[]): number {
-    let changes = 0;
-    let from = 0;
-    for (const step of this.#steps) {
-      while (from + step.values <= values.length) {
-        const to = from + step.values;
-        const part = values.slice(from, to);
-        changes += Number(step.statement.run(...part).changes);
-        from = to;
-      }
-    }
-    if (from === values.length) return changes;
-    throw new TypeError("Cannot insert rows: the last one is not whole");
-  }
 }

@@ -27,6 +27,7 @@ import { rowCases } from "./conformance/row_cases.ts";
 import { sideTableCases } from "./conformance/side_table_cases.ts";
 import { startCases } from "./conformance/start_cases.ts";
 import { statusCases } from "./conformance/status_cases.ts";
+import { tagCases } from "./conformance/tag_cases.ts";
 import { taskCases } from "./conformance/task_cases.ts";
 import { taskLinkCases } from "./conformance/task_link_cases.ts";
 import { transactionCases } from "./conformance/transaction_cases.ts";
@@ -59,6 +60,7 @@ export function storeConformance(
     ...dueCases(),
     ...listCases(),
     ...listOrderCases(),
+    ...tagCases(),
     ...statusCases(),
     ...keptCases(),
     ...historyCases(),

@@ -1,6 +1,6 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import { DatabaseSync, type StatementSync } from "node:sqlite";
-import { RowInserter } from "./task_writer.ts";
+import { RowInserter } from "./row_inserter.ts";
 import type { OperationValue } from "./thread_messages.ts";
 
 const WIDTH = 3;
