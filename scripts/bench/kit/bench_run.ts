@@ -236,12 +236,14 @@ async function measure<const T extends OptionTable>(
   if (unknown !== undefined) {
     throw new TypeError(`Cannot measure "${unknown}": see --help`);
   }
+  const before = processorShare();
   try {
     for (const name of only) {
       tell(`measuring ${name}`);
       await measures[name]?.(run);
       await run.stopAll();
     }
+    run.bars.unshift(othersShare(before, processorShare()));
   } finally {
     await run.stopAll();
     await Deno.remove(folder, { recursive: true });
@@ -280,6 +282,21 @@ function commonFlags(
     json: switchOption({ help: "Print JSON." }),
     markdown: switchOption({ help: "Print a table for a page." }),
   } as const;
+}
+
+/**
+ * What other work took of a processor, while nothing of the benchmark ran: with
+ * much of it, compare ratios of one run alone.
+ */
+function othersShare(before: number, after: number): Bar {
+  const percent = (share: number): number => 100 * (1 - share);
+  return {
+    name: "taken by other work of a processor",
+    value: Math.max(percent(before), percent(after)),
+    unit: "%",
+    note: `${percent(before).toFixed(0)} % before and ` +
+      `${percent(after).toFixed(0)} % after the measures`,
+  };
 }
 
 /** Returns the share of a processor that a busy loop gets. */

@@ -9,6 +9,7 @@ import {
   runtimeVariables,
   withStd,
 } from "../../launch/deno_process.ts";
+import { tell } from "../../terminal.ts";
 import { permissionFlags, type ServiceName } from "../../permissions.ts";
 import { pause } from "./numbers.ts";
 
@@ -107,6 +108,7 @@ export class MeasuredProcess {
   readonly #child: Deno.ChildProcess;
   readonly #log: Promise<string>;
   #hasEnded = false;
+  #isEnding = false;
 
   private constructor(
     child: Deno.ChildProcess,
@@ -205,13 +207,21 @@ export class MeasuredProcess {
 
   /** Kills the process, as a crash would; returns its log. */
   async kill(): Promise<string> {
+    this.#isEnding = true;
     this.signal("SIGKILL");
     await this.#child.status;
     return await this.#log;
   }
 
-  /** Stops the process with SIGTERM; kills it when it goes on for a minute. */
+  /**
+   * Stops the process with SIGTERM; kills it when it goes on for a minute. Tells
+   * the log of a process that has ended by itself.
+   */
   async stop(): Promise<void> {
+    if (this.#hasEnded && !this.#isEnding) {
+      tell(`A process has ended by itself; its log:\n${await this.#log}`);
+    }
+    this.#isEnding = true;
     this.signal("SIGTERM");
     const timer = setTimeout(() => this.signal("SIGKILL"), STOP_MS);
     await this.#child.status;
