@@ -13,7 +13,7 @@ import { startRelayer } from "./support/relayer_process.ts";
 import { startTasks } from "./support/tasks_process.ts";
 
 /** The most bytes of a document or its page, as they are sent. */
-const MAX_BYTES = 72_000;
+const MAX_BYTES = 76_000;
 
 /** A running service, and an operation that its document must contain. */
 interface Told {
