@@ -103,7 +103,7 @@ Deno.test("a list by tags finds tasks of rare and of frequent ones on whole page
       for (const list of lists) {
         for (const sort of ["date", "created_at"] as const) {
           for (const order of ["asc", "desc"] as const) {
-            const query = { ...QUERY, ...list, sort, order, limit: 200 };
+            const query = { ...QUERY, ...list, sort, order, limit: 1_000 };
             const wanted = tasks.filter((task) =>
               (list.tags ?? []).every((tag) => task.tags.includes(tag)) &&
               (list.statuses ?? [task.status]).includes(task.status) &&
