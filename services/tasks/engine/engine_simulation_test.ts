@@ -116,7 +116,9 @@ const PLANTED: Readonly<
 };
 
 Deno.test("simulate() finds faults in calendars, shared limits, retention, revival and windows of keys", async (test) => {
-  for (const [what, [first, told, store]] of Object.entries(PLANTED)) {
+  // All of them with more effort.
+  const planted = Object.entries(PLANTED).slice(0, countRounds(3));
+  for (const [what, [first, told, store]] of planted) {
     await test.step(what, async () => {
       const fault = { told, plant: { store } };
       assert(await isFound(fault, { first, engines: 1 }));

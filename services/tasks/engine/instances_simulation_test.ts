@@ -70,7 +70,9 @@ const FOUND_BY: Readonly<Record<keyof typeof PLANTED_FAULTS, number>> = {
 };
 
 Deno.test("simulate() finds each fault that several instances on one store could have", async (test) => {
-  for (const [name, fault] of Object.entries(PLANTED_FAULTS)) {
+  // All of them with more effort.
+  const planted = Object.entries(PLANTED_FAULTS).slice(0, countRounds(5));
+  for (const [name, fault] of planted) {
     await test.step(name, async () => {
       const [, first = 1] = Object.entries(FOUND_BY).find(([of]) =>
         of === name
