@@ -9,6 +9,7 @@ import type { VNode } from "preact";
 import {
   Badge,
   Empty,
+  formatCount,
   Live,
   Note,
   Tiles,
@@ -77,17 +78,11 @@ function Report(
           snapshot.domainNames.length === 1 ? "domain" : "domains"
         }, since `}
         <Time at={new Date(sinceSeconds * 1_000).toISOString()} />
-        {`. ${
-          totals.requests_compared.toLocaleString("en")
-        } requests compared, ` +
-          `${totals.requests_dropped.toLocaleString("en")} dropped, ` +
-          `${totals.requests_failed.toLocaleString("en")} failed; of their ` +
-          `descriptors ${
-            totals.same.toLocaleString("en")
-          } were decided alike, ` +
-          `and of ${
-            totals.too_early.toLocaleString("en")
-          } it is too early to ` +
+        {`. ${formatCount(totals.requests_compared)} requests compared, ` +
+          `${formatCount(totals.requests_dropped)} dropped, ` +
+          `${formatCount(totals.requests_failed)} failed; of their ` +
+          `descriptors ${formatCount(totals.same)} were decided alike, ` +
+          `and of ${formatCount(totals.too_early)} it is too early to ` +
           "tell."}
       </p>
       <Tiles
@@ -96,7 +91,7 @@ function Report(
           const isChange = kind.startsWith("would");
           return {
             name: words,
-            value: value.toLocaleString("en"),
+            value: formatCount(value),
             href: toHref("candidate", { kind }),
             ...(value > 0 && isChange ? { tone: "bad" as const } : {}),
           };
@@ -149,7 +144,7 @@ function Differences(
         {
           name: "Times",
           isNumber: true,
-          cell: ({ count }) => count.toLocaleString("en"),
+          cell: ({ count }) => formatCount(count),
         },
         {
           name: "In force",

@@ -6,7 +6,13 @@
  */
 
 import type { VNode } from "preact";
-import { Code, Empty, FactList, Live } from "../../shared/console/parts.tsx";
+import {
+  Code,
+  Empty,
+  FactList,
+  formatCount,
+  Live,
+} from "../../shared/console/parts.tsx";
 import { Bars } from "../../shared/console/plot.tsx";
 import { Table } from "../../shared/console/table.tsx";
 import type { WholeRuleReport } from "../activity/activity_report.ts";
@@ -192,16 +198,16 @@ function Plots(
           <div class="field">
             <p>
               {`${label}: `}
-              <strong>{recent.minute[figure].toLocaleString("en")}</strong>
+              <strong>{formatCount(recent.minute[figure])}</strong>
               {" in the last minute, "}
-              <strong>{recent.hour[figure].toLocaleString("en")}</strong>
+              <strong>{formatCount(recent.hour[figure])}</strong>
               {" in the last hour"}
             </p>
             <Bars
               label={`${label} in each minute of the last hour`}
               values={history[figure]}
               isBad={isBad}
-              format={(value) => value.toLocaleString("en")}
+              format={(value) => formatCount(value)}
             />
           </div>
         )

@@ -5,6 +5,7 @@
  */
 
 import type { VNode } from "preact";
+import { formatCount } from "../../shared/console/parts.tsx";
 import { Table } from "../../shared/console/table.tsx";
 import type { RecentFigures } from "../activity/rule_activity.ts";
 import { limitWords, type Rule } from "../rules/snapshot.ts";
@@ -31,9 +32,7 @@ export function Amount(
   },
 ): VNode {
   if (value === 0) return <span class="dim">0</span>;
-  return (
-    <span class={isBad ? "bad" : undefined}>{value.toLocaleString("en")}</span>
-  );
+  return <span class={isBad ? "bad" : undefined}>{formatCount(value)}</span>;
 }
 
 /** The columns of what something did. */

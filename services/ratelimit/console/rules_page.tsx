@@ -7,7 +7,14 @@
 
 import type { VNode } from "preact";
 import { ChoiceField, TextField } from "../../shared/console/form.tsx";
-import { Code, Empty, Live, Note, Tiles } from "../../shared/console/parts.tsx";
+import {
+  Code,
+  Empty,
+  formatCount,
+  Live,
+  Note,
+  Tiles,
+} from "../../shared/console/parts.tsx";
 import type { ActivityReport } from "../activity/activity_report.ts";
 import type { TimelineEvent } from "../activity/timeline.ts";
 import { linesAround } from "../rules/rule_yaml.ts";
@@ -124,7 +131,7 @@ function Totals({ report }: { readonly report: ActivityReport }): VNode {
   const { index, branches } = report;
   const { minute, hour } = branches.get(index.root) ??
     { minute: report.others.minute, hour: report.others.hour };
-  const shown = (value: number): string => value.toLocaleString("en");
+  const shown = (value: number): string => formatCount(value);
   return (
     <Tiles
       tiles={[

@@ -11,6 +11,7 @@ import {
   Badge,
   Empty,
   FactList,
+  formatCount,
   Live,
   Time,
   type Tone,
@@ -103,7 +104,7 @@ function storeFigures(
       const of = pattern.exec(reading.name)?.[1];
       if (of === undefined) return [];
       const name = `${words}, ${of.replaceAll("_", " ")}`;
-      return [[name, reading.value.toLocaleString("en")] as const];
+      return [[name, formatCount(reading.value)] as const];
     });
   });
 }

@@ -7,7 +7,13 @@
 
 import type { VNode } from "preact";
 import { CsrfField } from "../../shared/console/layout.tsx";
-import { FactList, Live, Note, Time } from "../../shared/console/parts.tsx";
+import {
+  FactList,
+  formatCount,
+  Live,
+  Note,
+  Time,
+} from "../../shared/console/parts.tsx";
 import type { ApiAnswer } from "../http/ask_api.ts";
 import {
   type PageAnswer,
@@ -99,7 +105,7 @@ export async function bulkPreviewPage(page: PageCall): Promise<PageAnswer> {
         <Note tone={result.changed === 0 ? "warn" : "busy"}>
           <p class="lead">
             {isMore
-              ? `Of the oldest ${PREVIEWED.toLocaleString("en")} tasks that ` +
+              ? `Of the oldest ${formatCount(PREVIEWED)} tasks that ` +
                 `match, ${result.changed} would be changed; all that match ` +
                 "are looked at."
               : `${result.changed} of ${result.matched} tasks would be changed.`}
@@ -162,7 +168,7 @@ export async function operationPage(page: PageCall): Promise<PageAnswer> {
         <Note tone={operation.status === "failed" ? "bad" : "good"}>
           <p class="lead" role="status">
             {isRunning
-              ? `It goes on; ${operation.matched.toLocaleString("en")} tasks ` +
+              ? `It goes on; ${formatCount(operation.matched)} tasks ` +
                 "were looked at so far."
               : operation.status === "done"
               ? "It is done."

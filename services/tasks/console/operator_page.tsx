@@ -6,7 +6,13 @@
  */
 
 import type { VNode } from "preact";
-import { Badge, Live, Note, Time } from "../../shared/console/parts.tsx";
+import {
+  Badge,
+  formatCount,
+  Live,
+  Note,
+  Time,
+} from "../../shared/console/parts.tsx";
 import { type Column, Table } from "../../shared/console/table.tsx";
 import type { ApiAnswer } from "../http/ask_api.ts";
 import { type PageAnswer, type PageCall, refusalOf } from "./page.ts";
@@ -151,8 +157,7 @@ function Queues(
               ...SHOWN.map((status): Column<ShownQueue> => ({
                 name: status,
                 isNumber: true,
-                cell: ({ counts }) =>
-                  (counts[status] ?? 0).toLocaleString("en"),
+                cell: ({ counts }) => formatCount(counts[status] ?? 0),
               })),
               {
                 name: "Longest due",
@@ -164,7 +169,7 @@ function Queues(
           {total > data.length
             ? (
               <p class="dim">
-                {`The longest ${data.length} of ${total.toLocaleString("en")}.`}
+                {`The longest ${data.length} of ${formatCount(total)}.`}
               </p>
             )
             : null}
@@ -210,7 +215,7 @@ export async function planListPage(page: PageCall): Promise<PageAnswer> {
                 return value === null
                   ? <span class="dim">none</span>
                   : typeof value === "number"
-                  ? value.toLocaleString("en")
+                  ? formatCount(value)
                   : String(value);
               },
             })),

@@ -5,7 +5,7 @@
  */
 
 import type { VNode } from "preact";
-import { formatLength, Time } from "../../shared/console/parts.tsx";
+import { formatCount, formatLength, Time } from "../../shared/console/parts.tsx";
 import { Bars, Sparkline } from "../../shared/console/plot.tsx";
 
 /** What tasks did over time, as the API shows it. */
@@ -33,7 +33,7 @@ export function Activity(
     sum / Math.max(1, started[index] ?? 0)
   );
   const sumOf = (values: readonly number[]): string =>
-    values.reduce((sum, value) => sum + value, 0).toLocaleString("en");
+    formatCount(values.reduce((sum, value) => sum + value, 0));
   const isIdle = started.every((value) => value === 0);
   return (
     <section aria-labelledby="activity">

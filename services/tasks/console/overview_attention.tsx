@@ -5,7 +5,7 @@
  */
 
 import type { VNode } from "preact";
-import { Note, Time } from "../../shared/console/parts.tsx";
+import { formatCount, Note, Time } from "../../shared/console/parts.tsx";
 import { alertName, type ShownAlert } from "./alert_pages.tsx";
 import { withQuery } from "./page.ts";
 import type { ShownError } from "./task_parts.tsx";
@@ -119,7 +119,7 @@ export function Attention(
     )),
     ...(near ?? []).map(({ limit, allowed, used }) => (
       <li>
-        {`${used.toLocaleString("en")} of ${allowed.toLocaleString("en")} ` +
+        {`${formatCount(used)} of ${formatCount(allowed)} ` +
           `${limit.replaceAll("_", " ")} of the plan are used.`}
       </li>
     )),
@@ -141,7 +141,7 @@ export function Attention(
 function countOf(
   { approvals: count, approvals_is_exact: isExact }: ShownAttention,
 ): string {
-  return `${count.toLocaleString("en")}${isExact ? "" : " or more"} ${
+  return `${formatCount(count)}${isExact ? "" : " or more"} ${
     count === 1 ? "task" : "tasks"
   }`;
 }
@@ -172,7 +172,7 @@ function Silence(
             <Time at={queue.last_seen_at} nowMs={nowMs} />
           </>
         )}
-      {`; ${late.toLocaleString("en")}${isExact ? "" : "+"} late, the oldest `}
+      {`; ${formatCount(late)}${isExact ? "" : "+"} late, the oldest `}
       {"due "}
       <Time at={queue.late_since} nowMs={nowMs} />.
     </li>

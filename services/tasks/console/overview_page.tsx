@@ -6,7 +6,13 @@
  */
 
 import type { VNode } from "preact";
-import { Empty, Live, Tiles, Time } from "../../shared/console/parts.tsx";
+import {
+  Empty,
+  formatCount,
+  Live,
+  Tiles,
+  Time,
+} from "../../shared/console/parts.tsx";
 import { Table } from "../../shared/console/table.tsx";
 import type { TaskStatus } from "../domain/task.ts";
 import { askAlerts } from "./alert_pages.tsx";
@@ -106,13 +112,13 @@ function Counts(
       tiles={[
         ...SHOWN.map((status) => ({
           name: status,
-          value: counts[status].toLocaleString("en"),
+          value: formatCount(counts[status]),
           href: list({ status }),
           ...(counts[status] === 0 ? {} : { tone: toneOf(status) }),
         })),
         {
           name: "late",
-          value: late.toLocaleString("en") + (isExact ? "" : "+"),
+          value: formatCount(late) + (isExact ? "" : "+"),
           href: list({ status: "waiting", sort: "date", order: "asc" }),
           ...(late === 0 ? {} : { tone: "bad" as const }),
         },

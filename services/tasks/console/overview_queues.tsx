@@ -6,7 +6,7 @@
  */
 
 import type { VNode } from "preact";
-import { Time } from "../../shared/console/parts.tsx";
+import { formatCount, Time } from "../../shared/console/parts.tsx";
 import { type Column, Table } from "../../shared/console/table.tsx";
 import { withQuery } from "./page.ts";
 
@@ -83,7 +83,7 @@ function columnsOf(
       cell: (queue) =>
         queue[status] === 0 ? 0 : (
           <a href={list(queue, { status })}>
-            {queue[status].toLocaleString("en")}
+            {formatCount(queue[status])}
           </a>
         ),
     })),
@@ -91,7 +91,7 @@ function columnsOf(
       name: "Late",
       isNumber: true,
       cell: ({ late }) =>
-        late === 0 ? 0 : <span class="bad">{late.toLocaleString("en")}</span>,
+        late === 0 ? 0 : <span class="bad">{formatCount(late)}</span>,
     },
     {
       name: "Late since",

@@ -7,7 +7,7 @@
 
 import type { VNode } from "preact";
 import { ChoiceField, TextField } from "../../shared/console/form.tsx";
-import { Empty, Live, Time } from "../../shared/console/parts.tsx";
+import { Empty, formatCount, Live, Time } from "../../shared/console/parts.tsx";
 import { type Column, Pager, Table } from "../../shared/console/table.tsx";
 import { TASK_STATUSES } from "../domain/task.ts";
 import {
@@ -254,7 +254,7 @@ function List(
     <>
       {count === undefined ? null : (
         <p class="dim">
-          {`${isExact ? "" : "More than "}${count.toLocaleString("en")} ${
+          {`${isExact ? "" : "More than "}${formatCount(count)} ${
             count === 1 ? "task" : "tasks"
           }, `}
           {order.sort === "date" ? "by date" : "by creation"}

@@ -7,7 +7,12 @@
 import type { VNode } from "preact";
 import { TextField } from "../../shared/console/form.tsx";
 import { CsrfField } from "../../shared/console/layout.tsx";
-import { FactList, Live, Time } from "../../shared/console/parts.tsx";
+import {
+  FactList,
+  formatCount,
+  Live,
+  Time,
+} from "../../shared/console/parts.tsx";
 import {
   FaultsNote,
   type FormFaults,
@@ -114,7 +119,7 @@ function nameOf(name: string): string {
 
 function shown(value: unknown): string {
   return typeof value === "number"
-    ? value.toLocaleString("en")
+    ? formatCount(value)
     : typeof value === "string"
     ? durationWords(value)
     : JSON.stringify(value);
@@ -129,7 +134,7 @@ function Meter(
     readonly use: Use;
   },
 ): VNode {
-  const number = `${used.toLocaleString("en")}${isExact ? "" : "+"}`;
+  const number = `${formatCount(used)}${isExact ? "" : "+"}`;
   if (limit === null) {
     return (
       <>
@@ -144,7 +149,7 @@ function Meter(
     <>
       <span>{name}</span>
       <span class={isOver ? "bad" : part >= NEAR_END ? "warn" : "dim"}>
-        {`${number} of ${limit.toLocaleString("en")}`}
+        {`${number} of ${formatCount(limit)}`}
         {isOver
           ? ": none is left"
           : part >= NEAR_END

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { Empty, Live, Time } from "../../shared/console/parts.tsx";
+import { Empty, formatCount, Live, Time } from "../../shared/console/parts.tsx";
 import { Table } from "../../shared/console/table.tsx";
 import { alertName, askAlerts } from "./alert_pages.tsx";
 import {
@@ -77,7 +77,7 @@ export async function webhookListPage(page: PageCall): Promise<PageAnswer> {
               {
                 name: "Under way",
                 isNumber: true,
-                cell: ({ open_deliveries: open }) => open.toLocaleString("en"),
+                cell: ({ open_deliveries: open }) => formatCount(open),
               },
             ]}
           />

@@ -6,7 +6,12 @@
  */
 
 import type { VNode } from "preact";
-import { Badge, Time, type Tone } from "../../shared/console/parts.tsx";
+import {
+  Badge,
+  formatCount,
+  Time,
+  type Tone,
+} from "../../shared/console/parts.tsx";
 import { type Column, Table } from "../../shared/console/table.tsx";
 import type { ShownAttempt } from "./task_spans.ts";
 
@@ -94,7 +99,7 @@ export function WebhookSentence(
   }
   const waiting = open === 0
     ? "No delivery is under way."
-    : `${open.toLocaleString("en")} ${
+    : `${formatCount(open)} ${
       open === 1 ? "delivery is" : "deliveries are"
     } under way.`;
   return webhook.failing_since === null ? <span>{waiting}</span> : (

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { Empty, Live, Time } from "../../shared/console/parts.tsx";
+import { Empty, formatCount, Live, Time } from "../../shared/console/parts.tsx";
 import { type Column, Pager, Table } from "../../shared/console/table.tsx";
 import {
   may,
@@ -67,7 +67,7 @@ function columnsOf({ base, nowMs }: PageCall): readonly Column<ShownWorker>[] {
         ? "0"
         : (
           <a href={withQuery(`${base}/tasks`, { worker: name, status })}>
-            {count.toLocaleString("en")}
+            {formatCount(count)}
           </a>
         ),
   });

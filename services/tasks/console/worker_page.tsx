@@ -8,6 +8,7 @@ import type { VNode } from "preact";
 import { CsrfField } from "../../shared/console/layout.tsx";
 import {
   FactList,
+  formatCount,
   formatLength,
   Live,
   Note,
@@ -98,7 +99,7 @@ function Counts(
       tiles={(["waiting", "running", "retry", "failed"] as const).map(
         (status) => ({
           name: status,
-          value: counts[status].toLocaleString("en"),
+          value: formatCount(counts[status]),
           href: withQuery(`${base}/tasks`, { worker: name, status }),
           ...(status === "failed" && counts.failed > 0
             ? { tone: "bad" as const }

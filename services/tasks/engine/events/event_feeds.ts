@@ -172,7 +172,8 @@ export class EventFeeds {
       ? undefined
       : this.#digest(open, { filter, everyMs });
     const reader: EventReader = new EventReader({
-      filter,
+      // One for all who read the same digest.
+      filter: digest?.filter ?? filter,
       digest,
       onEnd: (ended) => {
         if (digest?.isUnread) open.digests.delete(digestKey(digest));
