@@ -5,7 +5,11 @@
  */
 
 import type { VNode } from "preact";
-import { formatCount, formatLength, Time } from "../../shared/console/parts.tsx";
+import {
+  formatCount,
+  formatLength,
+  Time,
+} from "../../shared/console/parts.tsx";
 import { Bars, Sparkline } from "../../shared/console/plot.tsx";
 
 /** What tasks did over time, as the API shows it. */
