@@ -39,7 +39,7 @@ export function mcpCommand(io: CliIo): Command {
           const { runToken } = await import("./token.ts");
           return await runToken(rest, io);
         }
-        // What completes commands asks for them.
+        // The completion of shells asks for them.
         case "--commands":
           io.out("install\nuninstall\ntoken");
           return 0;

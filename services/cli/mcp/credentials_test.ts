@@ -1,10 +1,10 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import {
+  localCredentials,
   makeCredentials,
   readCredentials,
   readSecretFile,
 } from "./credentials.ts";
-import { localCredentials } from "./local_credentials.ts";
 
 async function withFolder(
   use: (folder: string) => Promise<void>,

@@ -14,7 +14,7 @@ import {
 } from "../../../sdk/memory/round_trip.ts";
 import { delegateKeyToPublicKey } from "../../../sdk/memory/private_key.ts";
 import type { Credentials } from "./credentials_text.ts";
-import { localCredentials } from "./local_credentials.ts";
+import { localCredentials } from "./credentials.ts";
 import { findMemorySocket } from "./memory_socket.ts";
 import type { OwnRelayerOptions } from "./own_relayer.ts";
 

@@ -75,7 +75,7 @@ export class ExportFile {
 /**
  * Finds the last whole line with a cursor, from the end of the file.
  *
- * @returns the cursor, and where its line ends; undefined when there is none
+ * @returns the cursor, and where its line ends; undefined without a cursor
  */
 async function findLastCursor(
   file: Deno.FsFile,

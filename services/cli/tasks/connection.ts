@@ -114,7 +114,7 @@ interface SecretPlace {
 /**
  * Reads a secret from its file, or from the environment.
  *
- * @returns Its text, empty when there is none; or the exit code when the file
+ * @returns Its text, empty if neither is given; or the exit code when the file
  * cannot be read.
  */
 export async function readSecret(
@@ -198,7 +198,7 @@ export async function readStandardInput(): Promise<string> {
   return await new Response(Deno.stdin.readable).text();
 }
 
-/** Asks a person at the terminal; gives undefined where there is none. */
+/** Asks a person; gives undefined without a terminal. */
 export function askAtTerminal(question: string): Promise<boolean | undefined> {
   return Promise.resolve(
     Deno.stdin.isTerminal() ? confirm(question) : undefined,

@@ -11,7 +11,7 @@ const BEARER = /^bearer +([A-Za-z0-9._~+/-]+=*)$/i;
 /**
  * Returns the bearer token of a request.
  *
- * @returns undefined when there is none, or more than one
+ * @returns undefined if the field is missing, repeated or of another form
  */
 export function readBearer(headers: HttpHeaders): string | undefined {
   const sent = headers.all("authorization");

@@ -9,6 +9,7 @@ import { createHash } from "node:crypto";
 import { readAccessToken } from "../../../sdk/memory/access_token.ts";
 import type { MemConfig, MemTokenConfig } from "../../../sdk/memory/config.ts";
 import type { HttpHeaders } from "../../shared/http/exchange.ts";
+import { readBearer } from "../auth/bearer.ts";
 
 /** A credential whose form is right. */
 export interface AgentCredential {
@@ -35,7 +36,6 @@ type CredentialOutcome = AgentCredential | {
   readonly reason: string;
 };
 
-const BEARER = /^bearer +([\w.-]+)$/i;
 const PRIVATE_KEY = /^[0-9a-f]{64}$/i;
 const ACCOUNT = /^0x[0-9a-f]{1,64}$/i;
 const MAX_NAMESPACE_CHARS = 255;
@@ -46,16 +46,14 @@ const MAX_NAMESPACE_CHARS = 255;
  * send it. A token's signature is checked with each call that it is for.
  */
 export function readCredential(headers: HttpHeaders): CredentialOutcome {
-  const [authorization = "", ...others] = headers.all("authorization");
-  if (authorization === "") {
-    return invalid("the field authorization is missing");
+  const bearer = readBearer(headers);
+  if (bearer === undefined) {
+    return invalid("the field authorization has no bearer, or is repeated");
   }
-  if (others.length > 0) return invalid("the field authorization is repeated");
   const namespace = headers.get("x-memwal-namespace");
   if (namespace !== undefined && !isNamespace(namespace)) {
     return invalid("the field x-memwal-namespace is no namespace");
   }
-  const bearer = BEARER.exec(authorization)?.[1] ?? "";
   const named = headers.get("x-memwal-account-id")?.toLowerCase();
   const read = PRIVATE_KEY.test(bearer)
     ? readKey(bearer.toLowerCase(), named)

@@ -92,7 +92,7 @@ function changeText(text: string, { path, value }: Change): TextEdit {
         : remove(text, { from: servers, member }),
     );
   }
-  // What the user has added to the entry, such as an environment, stays.
+  // Members that the user has added, such as an environment, stay.
   const old = jsonValue(member.node);
   const merged = { ...Object(old), ...Object(value) };
   if (isSame(old, merged)) return { kind: "same" };

@@ -1,5 +1,6 @@
 /**
- * What the edits of configurations in several languages share.
+ * The entry of a server in a configuration, and the outcome of changing it, in
+ * any language.
  *
  * @module
  */
