@@ -2056,7 +2056,7 @@ export interface Leases {
     readonly dependencies?: ReadonlyArray<DependencyResult> | undefined;
     /** The worker's secrets by name, where they were asked for. */
     readonly secrets?: Readonly<Record<string, string>> | undefined;
-    /** What ended the wait before it, if there was one. */
+    /** The end of the wait before it, if there was one. */
     readonly resumed?: Resumed | undefined;
     /** What the last `wait_for` of the run saved. */
     readonly state?: unknown;
@@ -2080,10 +2080,10 @@ export interface DependencyResult {
   readonly result_omitted?: boolean | undefined;
 }
 
-/** What ended the wait of a task before this attempt. */
+/** The end of a task's wait before this attempt. */
 export interface Resumed {
   /**
-   * What ended the wait: an event, a decision, its timeout, or a caller who ran
+   * The end of the wait: an event, a decision, its timeout, or a caller who ran
    * the task.
    */
   readonly kind: "event" | "approval" | "timeout" | "run";

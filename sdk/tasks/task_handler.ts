@@ -47,7 +47,7 @@ export interface TaskAttemptContext<State = unknown> {
    */
   readonly dependencies: readonly DependencyResult[];
   /**
-   * What ended the last wait of the run, also in attempts after a failed one;
+   * The end of the run's last wait, also in attempts after a failed one;
    * undefined before a wait.
    */
   readonly resumed: Resumption | undefined;

@@ -48,14 +48,14 @@ export type TaskWaitOptions =
     /** What people are asked or told; all who see the task see it. */
     readonly message?: string | undefined;
     /**
-     * What the handler needs to go on, as JSON of up to 64 KiB.
+     * State for the next attempt of the handler, as JSON of up to 64 KiB.
      *
      * @default what the run's wait before has saved
      */
     readonly state?: unknown;
   };
 
-/** What ended the wait of a task. */
+/** The end of a task's wait. */
 export type Resumption =
   & Pick<Resumed, "at">
   & (

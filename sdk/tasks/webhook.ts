@@ -38,7 +38,7 @@ export type TaskCall =
       };
       /** What the dependencies of a task that has some came to. */
       readonly dependencies?: readonly DependencyResult[] | undefined;
-      /** What ended the last wait of the run, if there was one. */
+      /** The end of the run's last wait, if there was one. */
       readonly resumed?: Resumption | undefined;
       /** What the last wait of the run has saved. */
       readonly state?: unknown;

@@ -285,8 +285,8 @@ function commonFlags(
 }
 
 /**
- * What other work took of a processor, while nothing of the benchmark ran: with
- * much of it, compare ratios of one run alone.
+ * Makes the row of the share of a processor that other work took before and
+ * after the measures. If it is high, compare ratios of one run alone.
  */
 function othersShare(before: number, after: number): Bar {
   const percent = (share: number): number => 100 * (1 - share);

@@ -12,7 +12,7 @@ import type { Actor } from "./records.ts";
 export interface TaskWait {
   /** What it waits for; present exactly while it waits. */
   readonly for?: AwaitedThing | undefined;
-  /** What ended the last wait, for the attempts that follow. */
+  /** The end of the last wait, for the attempts that follow. */
   readonly resumed?: Resumption | undefined;
   /** What the worker saved for those attempts, as JSON text. */
   readonly stateJson?: string | undefined;

@@ -183,12 +183,12 @@ export function showAwaited(
   };
 }
 
-/** What ended a wait, as the API shows it. */
+/** The end of a wait, as the API shows it. */
 export const RESUMED: Shape = named(
   "Resumed",
   shape(shownObject({
     kind: said(
-      "What ended the wait: an event, a decision, its timeout, or a caller " +
+      "The end of the wait: an event, a decision, its timeout, or a caller " +
         "who ran the task",
       { enum: ["event", "approval", "timeout", "run"] },
     ),
@@ -201,7 +201,7 @@ export const RESUMED: Shape = named(
     at: said("When that was", TIME),
   }, ["event", "data", "approved", "comment", "actor"])),
   {
-    description: "What ended the wait of a task before this attempt",
+    description: "The end of a task's wait before this attempt",
     examples: [{
       kind: "approval",
       timed_out: false,

@@ -179,7 +179,7 @@ const LEASE = shownObject({
     SECRET_VALUES.json,
   ),
   resumed: said(
-    "What ended the wait before it, if there was one",
+    "The end of the wait before it, if there was one",
     RESUMED.json,
   ),
   state: { description: "What the last `wait_for` of the run saved" },
