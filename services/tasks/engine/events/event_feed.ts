@@ -95,13 +95,13 @@ export class EventFeed {
 
   /** Adds a reader, which begins after a cursor, or now. */
   add(reader: EventReader, after: string | undefined): void {
-    if (!reader.getsDigests) this.#ends.hurry?.();
+    if (reader.everyMs === undefined) this.#ends.hurry?.();
     if (after === undefined || after === this.#cursor) {
       reader.begin(this.#cursor);
       this.#current.add(reader);
       return;
     }
-    if (reader.getsDigests) {
+    if (reader.everyMs !== undefined) {
       // It is not told how many there were, but that there may be some.
       reader.begin(this.#cursor);
       reader.reset();
@@ -173,8 +173,9 @@ export class EventFeed {
       }
       if (!hasMore) {
         await pause(GATHER_MS, { clock, signal });
-        if (hasRead && this.#getOnlyDigests) {
-          await this.#sleep(this.#leastEveryMs - GATHER_MS, "hurry");
+        const digestMs = this.#digestMs;
+        if (hasRead && digestMs !== undefined) {
+          await this.#sleep(digestMs - GATHER_MS, "hurry");
         }
         if (!this.#isWoken) await this.#sleep(heldMs || LOOK_MS, "wake");
       }
@@ -221,16 +222,18 @@ export class EventFeed {
     };
   }
 
-  /** Whether all readers get digests. */
-  get #getOnlyDigests(): boolean {
-    return this.#behind.size === 0 &&
-      this.#current.values().every(({ getsDigests }) => getsDigests);
-  }
-
-  /** The least time between two digests of any reader. */
-  get #leastEveryMs(): number {
-    const times = this.#current.values().map(({ everyMs = 0 }) => everyMs);
-    return times.reduce((least, ms) => Math.min(least, ms), LOOK_MS);
+  /**
+   * The least time between two digests; undefined where a reader gets each
+   * event.
+   */
+  get #digestMs(): number | undefined {
+    if (this.#behind.size > 0) return undefined;
+    let least = LOOK_MS;
+    for (const { everyMs } of this.#current) {
+      if (everyMs === undefined) return undefined;
+      least = Math.min(least, everyMs);
+    }
+    return least;
   }
 
   /**
@@ -238,10 +241,11 @@ export class EventFeed {
    * pages then cost the same however much happens.
    */
   async #endToSkipTo(): Promise<string | undefined> {
-    if (!this.#getOnlyDigests) return undefined;
+    if (this.#digestMs === undefined) return undefined;
     const { end, isHeld } = await this.#read({});
     // A reader of each event may have come meanwhile.
-    return isHeld || end === "" || !this.#getOnlyDigests ? undefined : end;
+    const isWanted = this.#digestMs === undefined;
+    return isHeld || end === "" || isWanted ? undefined : end;
   }
 
   /**

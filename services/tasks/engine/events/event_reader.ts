@@ -61,12 +61,10 @@ export class EventReader implements ByteStream {
     return this.#queue.waitingBytes > BUSY_BYTES;
   }
 
-  /** Whether it gets counts in place of events. */
-  get getsDigests(): boolean {
-    return this.#options.digest !== undefined;
-  }
-
-  /** The least time between two digests, if it gets those. */
+  /**
+   * The least milliseconds between two digests; undefined for a reader that gets
+   * each event.
+   */
   get everyMs(): number | undefined {
     return this.#options.digest?.everyMs;
   }
