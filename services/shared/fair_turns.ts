@@ -59,19 +59,19 @@ interface FairTurnsOptions {
   /**
    * Most pieces of work that begin or continue in a round.
    *
-   * @default {16}
+   * @default {64}
    */
   readonly maxBegun?: number;
   /**
    * How long pieces of work begin in a round.
    *
-   * @default {1}
+   * @default {2}
    */
   readonly roundMs?: number;
   /**
    * How long rounds follow each other without polling the sockets.
    *
-   * @default {0.5}
+   * @default {2}
    */
   readonly lookMs?: number;
   /**
@@ -166,9 +166,9 @@ export class FairTurns {
     this.#later = options.later ??
       ((callback) => void setImmediate(callback));
     this.#afterLook = options.afterLook ?? afterLook;
-    this.#lookMs = options.lookMs ?? 0.5;
-    this.#maxBegun = options.maxBegun ?? 16;
-    this.#roundMs = options.roundMs ?? 1;
+    this.#lookMs = options.lookMs ?? 2;
+    this.#maxBegun = options.maxBegun ?? 64;
+    this.#roundMs = options.roundMs ?? 2;
     this.#maxWaitingPerKey = options.maxWaitingPerKey ?? 1_000;
   }
 

@@ -53,6 +53,14 @@ const OWN_FIELDS: ReadonlySet<string> = new Set([
   "transfer-encoding",
   "upgrade",
 ]);
+/** Names that most answers have, which need not be checked each time. */
+const USUAL_NAMES: ReadonlySet<string> = new Set([
+  "cache-control",
+  "content-type",
+  "etag",
+  "location",
+  "x-request-id",
+]);
 const REASON_PHRASES: Readonly<Record<number, string | undefined>> =
   STATUS_TEXT;
 
@@ -175,7 +183,8 @@ export function plainProblem(
 }
 
 function field(name: string, value: string): string {
-  if (!NAME.test(name) || OWN_FIELDS.has(name.toLowerCase())) {
+  const isUsual = USUAL_NAMES.has(name);
+  if (!isUsual && (!NAME.test(name) || OWN_FIELDS.has(name.toLowerCase()))) {
     throw new TypeError(
       `Cannot send answer: the header field "${name}" is not the handler's`,
     );

@@ -15,8 +15,14 @@ const TASK_ID_PREFIX = "tsk_";
  * alike.
  */
 const ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz";
-const VALUES: ReadonlyMap<string, number> = new Map(
-  [...ALPHABET].map((character, value) => [character, value]),
+/** The code units of the alphabet, by their values. */
+const CODES: readonly number[] = [...ALPHABET].map((character) =>
+  character.charCodeAt(0)
+);
+/** The values of the alphabet, by their code units. */
+const VALUES: readonly number[] = Array.from(
+  { length: 128 },
+  (_, code) => Math.max(0, CODES.indexOf(code)),
 );
 const FORM = /^tsk_[0-9a-hjkmnp-tv-z]{26}$/;
 
@@ -123,25 +129,27 @@ function isLaterMs(fresh: number, last: number): boolean {
 function encodeId(number: number, chance: Uint8Array): string {
   let high = Math.floor(number / LOW_RANGE);
   const low = number % LOW_RANGE;
-  let text = "";
-  for (let index = 0; index < 6; index++) {
-    text = character(high) + text;
+  // One call makes a flat text: each addition of a character would make a part
+  // that has to be joined later.
+  const codes: number[] = [0, 0, 0, 0, 0, 0];
+  for (let index = 5; index >= 0; index--) {
+    codes[index] = code(high);
     high = Math.floor(high / 32);
   }
   // Four characters hold 20 bits, and the next one 3 bits beside two random
   // ones.
-  for (let shift = 18; shift >= 3; shift -= 5) text += character(low >> shift);
-  text += character(((low & 7) << 2) | (byteAt(chance, 0) >> 6));
-  for (const byte of chance) text += character(byte);
-  return TASK_ID_PREFIX + text;
+  for (let shift = 18; shift >= 3; shift -= 5) codes.push(code(low >> shift));
+  codes.push(code(((low & 7) << 2) | (byteAt(chance, 0) >> 6)));
+  for (const byte of chance) codes.push(code(byte));
+  return TASK_ID_PREFIX + String.fromCharCode(...codes);
 }
 
-function character(value: number): string {
-  return ALPHABET.charAt(value & 31);
+function code(value: number): number {
+  return CODES[value & 31] ?? 0;
 }
 
 function digit(id: string, index: number): number {
-  return VALUES.get(id.charAt(index)) ?? 0;
+  return VALUES[id.charCodeAt(index)] ?? 0;
 }
 
 function byteAt(bytes: Uint8Array, index: number): number {

@@ -34,12 +34,19 @@ const BOUNDS: LogBounds = {
   truncateFromBytes: 512_000_000,
 };
 
+/**
+ * How often the log's length is looked at, in milliseconds: with a look after
+ * each commit, small commits would spend a tenth of their time on looks.
+ */
+const LOOK_MS = 10;
+
 /** Moves the log to the database's file, on the connection that writes. */
 export class CommitLog {
   readonly #db: DatabaseSync;
   readonly #bounds: LogBounds;
-  /** The statement that returns the log's length, run after each commit. */
+  /** The statement that returns the log's length. */
   readonly #look: StatementSync;
+  #lookFromMs = -Infinity;
   /**
    * Pages that could not be moved last time, because a reader still needs them.
    */
@@ -57,13 +64,19 @@ export class CommitLog {
    * Pages that a reader still needs stay until the log is long again. After a
    * failure, as on a full disk, the next call tries again.
    *
+   * @param nowMs Milliseconds of a clock that only goes forward; calls within
+   * ten milliseconds after a look do nothing.
    * @throws {Error} when the log could not be moved
    */
-  moveIfLong(): void {
+  moveIfLong(nowMs: number): void {
+    if (nowMs < this.#lookFromMs) return;
     const { moveFromBytes, truncateFromBytes } = this.#bounds;
     const { logPages, unmovedPages } = readLengths(this.#look);
     const grownPages = unmovedPages - this.#keptPages;
-    if (grownPages * PAGE_BYTES < moveFromBytes) return;
+    if (grownPages * PAGE_BYTES < moveFromBytes) {
+      this.#lookFromMs = nowMs + LOOK_MS;
+      return;
+    }
     this.#keptPages = logPages * PAGE_BYTES < truncateFromBytes
       ? this.#checkpoint("PASSIVE").unmovedPages
       : this.#truncate().unmovedPages;

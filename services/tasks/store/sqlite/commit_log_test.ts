@@ -14,6 +14,8 @@ interface Bench {
   readonly db: DatabaseSync;
   readonly path: string;
   readonly log: CommitLog;
+  /** Calls {@linkcode CommitLog.moveIfLong} a second after the last call. */
+  readonly moveIfLong: () => void;
 }
 
 async function withLog(use: (bench: Bench) => void): Promise<void> {
@@ -25,8 +27,9 @@ async function withLog(use: (bench: Bench) => void): Promise<void> {
       moveFromBytes: 50 * PAGE_BYTES,
       truncateFromBytes: 400 * PAGE_BYTES,
     });
+    let nowMs = 0;
     try {
-      use({ db, path, log });
+      use({ db, path, log, moveIfLong: () => log.moveIfLong(nowMs += 1_000) });
     } finally {
       db.close();
     }
@@ -45,12 +48,22 @@ function unmoved(db: DatabaseSync): number {
 }
 
 Deno.test("CommitLog moves the log once it is long enough", () =>
-  withLog(({ db, log }) => {
+  withLog(({ db, moveIfLong }) => {
     write(db, 10);
-    log.moveIfLong();
+    moveIfLong();
     assert(unmoved(db) >= 10);
     write(db, 60);
-    log.moveIfLong();
+    moveIfLong();
+    assertEquals(unmoved(db), 0);
+  }));
+
+Deno.test("CommitLog looks at the log again after ten milliseconds", () =>
+  withLog(({ db, log }) => {
+    log.moveIfLong(100);
+    write(db, 60);
+    log.moveIfLong(109);
+    assert(unmoved(db) >= 60);
+    log.moveIfLong(110);
     assertEquals(unmoved(db), 0);
   }));
 
@@ -62,11 +75,11 @@ Deno.test("CommitLog moves a short log when it is told to", () =>
   }));
 
 Deno.test("a log that is moved is written over from its beginning", () =>
-  withLog(({ db, path, log }) => {
+  withLog(({ db, path, moveIfLong }) => {
     write(db, 60);
     const bytes = fileLength(logPath(path));
     for (let round = 0; round < 5; round++) {
-      log.moveIfLong();
+      moveIfLong();
       write(db, 60);
     }
     const grown = (fileLength(logPath(path)) ?? 0) - (bytes ?? 0);
@@ -74,21 +87,21 @@ Deno.test("a log that is moved is written over from its beginning", () =>
   }));
 
 Deno.test("CommitLog leaves what is being read, and tries again when the log has grown", () =>
-  withLog(({ db, path, log }) => {
+  withLog(({ db, path, moveIfLong }) => {
     write(db, 60);
     const reader = openReading(path);
     try {
       reader.exec("BEGIN");
       reader.prepare("SELECT count(*) FROM large").get();
       write(db, 60);
-      log.moveIfLong();
+      moveIfLong();
       const kept = unmoved(db);
       assert(kept >= 60);
       reader.exec("COMMIT");
-      log.moveIfLong();
+      moveIfLong();
       assertEquals(unmoved(db), kept);
       write(db, 60);
-      log.moveIfLong();
+      moveIfLong();
       assertEquals(unmoved(db), 0);
     } finally {
       reader.close();
@@ -96,7 +109,7 @@ Deno.test("CommitLog leaves what is being read, and tries again when the log has
   }));
 
 Deno.test("CommitLog cuts the file of a very long log, and waits for no reader", () =>
-  withLog(({ db, path, log }) => {
+  withLog(({ db, path, moveIfLong }) => {
     write(db, 450);
     const reader = openReading(path);
     try {
@@ -104,13 +117,13 @@ Deno.test("CommitLog cuts the file of a very long log, and waits for no reader",
       reader.prepare("SELECT count(*) FROM large").get();
       write(db, 60);
       const startedMs = performance.now();
-      log.moveIfLong();
+      moveIfLong();
       // Otherwise SQLite would wait for five seconds.
       assert(performance.now() - startedMs < 4_000);
       assert((fileLength(logPath(path)) ?? 0) > 400 * PAGE_BYTES);
       reader.exec("COMMIT");
       write(db, 60);
-      log.moveIfLong();
+      moveIfLong();
       assertEquals(fileLength(logPath(path)), 0);
       assertEquals(
         { ...db.prepare("PRAGMA busy_timeout").get() },

@@ -61,11 +61,12 @@ function serve(scope: ThreadScope): void {
     try {
       if (answer.kind === "failed") open?.log.move();
       else if (request.kind !== "open") {
-        open?.log.moveIfLong();
         // A timer would load modules that nothing else here needs. After a
         // failure the log is not lengthened, since the space of a full disk is
         // for the tasks.
-        open?.lengthening?.lengthenIfDue(performance.now());
+        const nowMs = performance.now();
+        open?.log.moveIfLong(nowMs);
+        open?.lengthening?.lengthenIfDue(nowMs);
       }
     } catch (error) {
       scope.postMessage({ kind: "log_fault", message: describeError(error) });
