@@ -143,6 +143,12 @@ export class FairQueue<Item> {
       typeof key !== "string" && owner.members?.owes(key.member) === true;
   }
 
+  /** Whether nothing waits, or items of a key that is the only one. */
+  isAlone(key: FairKey): boolean {
+    return this.#length === 0 ||
+      this.#keys.size === 1 && typeof key === "string" && this.#keys.has(key);
+  }
+
   /**
    * Forgets what is owed, if nothing waits: there is enough for all, so no
    * other key loses anything.

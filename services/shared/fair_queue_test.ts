@@ -49,6 +49,17 @@ Deno.test("FairQueue.shift() lets a key that comes new go first, and only once",
   assertEquals(takeAll(queue), "abc");
 });
 
+Deno.test("FairQueue.isAlone() tells whether another key waits or owes", () => {
+  const queue = new FairQueue<string>({ quantum: 1 });
+  assertEquals([queue.isAlone("a"), queue.isAlone("b")], [true, true]);
+  queue.add("a", "1");
+  assertEquals([queue.isAlone("a"), queue.isAlone("b")], [true, false]);
+  queue.charge("b", 2);
+  assertEquals(queue.isAlone("a"), false);
+  queue.shift();
+  assertEquals(queue.isAlone("a"), true);
+});
+
 Deno.test("FairQueue.add() puts an item ahead of those of its key that are not", () => {
   const queue = new FairQueue<string>({ quantum: 10 });
   queue.add("a", "first");

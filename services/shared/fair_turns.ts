@@ -8,11 +8,14 @@
  * is the time for which it was measured to hold the thread. A key that is alone
  * gets everything.
  *
- * One piece of work begins in each callback of the event loop, so that the time
- * up to the next callback is known to be its own. The thread is one process's,
- * so each instance of a service shares out its own. Only a few begin in a round
- * of the event loop: if a hundred began at once, all would first wait for the
- * disk, while the thread is idle, and then all compute, while the disk is idle.
+ * Each callback of the event loop begins work of one key, so that the time up to
+ * the next callback is known to be that key's. It begins several short pieces at
+ * once: their steps then alternate, and the processor finds the code of each
+ * step in its caches, which halves what a request costs. The thread is one
+ * process's, so each instance of a service shares out its own. Only some begin
+ * in a round of the event loop: if all began at once, all would first wait for
+ * the disk, while the thread is idle, and then all compute, while the disk is
+ * idle.
  *
  * ```ts
  * const begun = await turns.begin(tenantId, request);
@@ -65,7 +68,7 @@ interface FairTurnsOptions {
   /**
    * How long pieces of work begin in a round.
    *
-   * @default {2}
+   * @default {4}
    */
   readonly roundMs?: number;
   /**
@@ -123,6 +126,12 @@ export interface Turn extends Pausing {
  * first; also what a key gets in each round of the keys.
  */
 const PIECE_MS = 0.5;
+/**
+ * About how long the pieces take that begin in one callback while other keys
+ * wait. A key that is alone may use the rest of the round.
+ */
+const TOGETHER_MS = 1;
+const LEAST_USUAL_MS = 0.01;
 const LEAST_RETRY_MS = 1_000;
 const LONGEST_RETRY_MS = 30_000;
 
@@ -147,11 +156,15 @@ export class FairTurns {
    * When the event loop last polled its sockets, while there is always work.
    */
   #lookedAtMs: number | undefined;
-  /** The work that runs. */
-  #running: Work | undefined;
+  /** The work that runs, all of it begun in the same callback. */
+  readonly #running = new Set<Work>();
+  /** Since when its time has not been charged. */
   #runningSinceMs = 0;
-  /** About how long a piece of work takes. */
-  #usualMs = 0.1;
+  /** When it began, and how many pieces. */
+  #startedAtMs = 0;
+  #startedWorks = 0;
+  /** About how long a piece of work takes; rather too long than too short. */
+  #usualMs = 0.3;
   #isReleased = false;
   /** The methods that a turn calls on its scheduler. */
   readonly #scheduler: Scheduler = {
@@ -168,7 +181,7 @@ export class FairTurns {
     this.#afterLook = options.afterLook ?? afterLook;
     this.#lookMs = options.lookMs ?? 2;
     this.#maxBegun = options.maxBegun ?? 64;
-    this.#roundMs = options.roundMs ?? 2;
+    this.#roundMs = options.roundMs ?? 4;
     this.#maxWaitingPerKey = options.maxWaitingPerKey ?? 1_000;
   }
 
@@ -187,7 +200,7 @@ export class FairTurns {
     const work = new Work(this.#scheduler, key);
     if (this.#isReleased) return { kind: "ok", turn: work };
     if (this.#isQuiet()) {
-      this.#start(work);
+      this.#start([work]);
       return { kind: "ok", turn: work };
     }
     const waiting = this.#queue.countWaiting(key);
@@ -221,17 +234,20 @@ export class FairTurns {
   #pause(work: Work): Promise<void> | undefined {
     // Concurrent parts of one piece of work may call pause() at the same time.
     if (work.pausing !== undefined) return work.pausing;
-    if (this.#running === work) {
+    if (this.#running.has(work)) {
       const nowMs = this.#monotonicMs();
-      const mayContinue = this.#queue.length === 0
-        ? nowMs - this.#roundAtMs < this.#roundMs
-        : nowMs - this.#runningSinceMs < PIECE_MS &&
+      const sinceMs = nowMs - this.#startedAtMs;
+      const works = this.#startedWorks;
+      const mayContinue = this.#queue.isAlone(work.key)
+        ? nowMs - this.#roundAtMs < this.#roundMs ||
+          works > 1 && sinceMs < PIECE_MS * works
+        : sinceMs < Math.min(PIECE_MS * works, TOGETHER_MS) &&
           !this.#queue.owes(work.key);
       if (mayContinue) return undefined;
       this.#settle();
-      this.#running = undefined;
+      this.#running.delete(work);
     } else if (this.#isQuiet()) {
-      this.#start(work);
+      this.#start([work]);
       return undefined;
     }
     work.pausing = new Promise((resolve) => {
@@ -239,6 +255,7 @@ export class FairTurns {
         work.pausing = undefined;
         resolve();
       };
+      work.hasPaused = true;
       // Work that has begun goes ahead of new work, since it holds memory.
       this.#wait(work, true);
     });
@@ -246,12 +263,12 @@ export class FairTurns {
   }
 
   #moveTo(work: Work, key: FairKey): void {
-    if (this.#running === work) this.#settle();
+    if (this.#running.has(work)) this.#settle();
     work.key = key;
   }
 
   #measure<Result>(work: Work, action: () => Result): Result {
-    if (this.#running === work) return action();
+    if (this.#running.has(work)) return action();
     const startMs = this.#monotonicMs();
     try {
       return action();
@@ -266,16 +283,18 @@ export class FairTurns {
 
   /** Whether work may begin without waiting: nothing else waits or runs. */
   #isQuiet(): boolean {
-    return this.#queue.length === 0 && this.#running === undefined &&
+    return this.#queue.length === 0 && this.#running.size === 0 &&
       !this.#isBetween && this.#begun < this.#maxBegun;
   }
 
-  #start(work: Work): void {
+  #start(works: readonly Work[]): void {
     const nowMs = this.#monotonicMs();
     if (this.#begun === 0) this.#roundAtMs = nowMs;
-    this.#begun++;
-    this.#running = work;
+    this.#begun += works.length;
+    for (const work of works) this.#running.add(work);
     this.#runningSinceMs = nowMs;
+    this.#startedAtMs = nowMs;
+    this.#startedWorks = works.length;
     this.#schedule();
   }
 
@@ -287,13 +306,13 @@ export class FairTurns {
   }
 
   /**
-   * Schedules a callback for each piece of work that may run in this round, and
-   * one more, which ends the round.
+   * Schedules a callback for the work that may run next in this round, if there
+   * is any, and one more, which ends the round.
    */
   #schedule(): void {
     if (this.#isBetween) return;
-    const callbacks = 1 +
-      Math.min(this.#queue.length, this.#maxBegun - this.#begun);
+    const mayRun = this.#queue.length > 0 && this.#begun < this.#maxBegun;
+    const callbacks = mayRun ? 2 : 1;
     while (this.#callbacks < callbacks) {
       this.#callbacks++;
       this.#later(() => this.#call());
@@ -303,7 +322,8 @@ export class FairTurns {
   #call(): void {
     this.#callbacks--;
     this.#settle();
-    this.#running = undefined;
+    if (this.#running.size > 0) this.#noteUsual();
+    this.#running.clear();
     if (this.#hasRoom()) this.#startNext();
     if (this.#callbacks === 0) this.#endRound();
   }
@@ -314,12 +334,30 @@ export class FairTurns {
   }
 
   #startNext(): void {
-    const next = this.#queue.shift();
-    if (next === undefined) return;
-    const work = next.item;
-    this.#start(work);
-    work.waitedMs += this.#runningSinceMs - work.askedAtMs;
-    work.resume();
+    const first = this.#queue.shift();
+    if (first === undefined) return;
+    const works = [first.item];
+    // A piece that has paused is one of long work, and runs alone.
+    if (!first.item.hasPaused) {
+      const leftMs = this.#queue.isAlone(first.key)
+        ? this.#roundMs
+        : TOGETHER_MS;
+      const most = Math.min(
+        this.#maxBegun - this.#begun,
+        leftMs / this.#usualMs,
+      );
+      while (works.length < most) {
+        const next = this.#queue.peek();
+        if (next?.key !== first.key || next.item.hasPaused) break;
+        this.#queue.shift();
+        works.push(next.item);
+      }
+    }
+    this.#start(works);
+    for (const work of works) {
+      work.waitedMs += this.#runningSinceMs - work.askedAtMs;
+      work.resume();
+    }
   }
 
   #endRound(): void {
@@ -349,14 +387,24 @@ export class FairTurns {
 
   /** Charges what the running work has used since it was charged last. */
   #settle(): void {
-    const work = this.#running;
-    if (work === undefined) return;
+    if (this.#running.size === 0) return;
     const nowMs = this.#monotonicMs();
-    const usedMs = nowMs - this.#runningSinceMs;
+    const usedMs = (nowMs - this.#runningSinceMs) / this.#running.size;
     this.#runningSinceMs = nowMs;
-    this.#usualMs += (usedMs - this.#usualMs) / 64;
-    work.usedMs += usedMs;
-    this.#queue.charge(work.key, usedMs);
+    for (const work of this.#running) {
+      work.usedMs += usedMs;
+      this.#queue.charge(work.key, usedMs);
+    }
+  }
+
+  /**
+   * Learns how long a piece takes, in steps, so that the time in which the
+   * system ran something else on the processor counts little.
+   */
+  #noteUsual(): void {
+    const ms = (this.#runningSinceMs - this.#startedAtMs) / this.#startedWorks;
+    const step = ms > this.#usualMs ? 1.1 : 0.95;
+    this.#usualMs = Math.max(LEAST_USUAL_MS, this.#usualMs * step);
   }
 
   #retryAfterMs(waiting: number): number {
@@ -377,6 +425,8 @@ class Work implements Turn {
   waitedMs = 0;
   usedMs = 0;
   askedAtMs = 0;
+  /** Whether it has waited after it had begun. */
+  hasPaused = false;
   /** Settles when it may continue, while it has to wait. */
   pausing: Promise<void> | undefined;
   resume: () => void = () => {};
