@@ -167,7 +167,7 @@ const USER_VARIABLES: readonly string[] = [
  * to three times as much, for half a minute. A service gives its memory back
  * after ten idle minutes instead.
  */
-const KEEPS_CODE = "--v8-flags=--memory-reducer-delay-ms=600000";
+export const KEEPS_CODE = "--v8-flags=--memory-reducer-delay-ms=600000";
 
 const SETS: Readonly<
   Record<PermissionSet, (options: PermissionOptions) => readonly string[]>

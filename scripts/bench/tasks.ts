@@ -115,7 +115,8 @@ on this machine. Without them SQLite is measured alone.
 With --store=postgres the benchmark starts a PostgreSQL in a temporary folder
 for each measure, with shared_buffers of 256 MB and each commit on disk. It
 measures the service with one and with three instances on it, in turns with the
-service on SQLite and with pg-boss and Graphile Worker on the same server.`,
+service on SQLite, with pg-boss and Graphile Worker on the same server, and with
+BullMQ.`,
     measures: {
       create: onEither(createBeside, measureCreate),
       batch: onEither(batchBeside, measureBatch),

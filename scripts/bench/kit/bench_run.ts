@@ -237,15 +237,18 @@ async function measure<const T extends OptionTable>(
     throw new TypeError(`Cannot measure "${unknown}": see --help`);
   }
   const before = processorShare();
+  const loops = startLoops(run.values.busy);
   try {
     for (const name of only) {
       tell(`measuring ${name}`);
       await measures[name]?.(run);
       await run.stopAll();
     }
+    await endLoops(loops);
     run.bars.unshift(othersShare(before, processorShare()));
   } finally {
     await run.stopAll();
+    await endLoops(loops);
     await Deno.remove(folder, { recursive: true });
   }
   const { bars } = run;
@@ -278,10 +281,37 @@ function commonFlags(
       help: "How long each load goes.",
       ...{ default: seconds, min: 1, max: 600 },
     }),
+    busy: integerOption({
+      help: "Busy loops that run beside all measures, as on a machine that " +
+        "others share.",
+      ...{ default: 0, min: 0, max: 64 },
+    }),
     check: switchOption({ help: "End with 1 when a bar is missed." }),
     json: switchOption({ help: "Print JSON." }),
     markdown: switchOption({ help: "Print a table for a page." }),
   } as const;
+}
+
+/** Starts processes that do nothing but use the processor. */
+function startLoops(count: number): readonly Deno.ChildProcess[] {
+  return Array.from(
+    { length: count },
+    () =>
+      new Deno.Command("sh", { args: ["-c", "while :; do :; done"] }).spawn(),
+  );
+}
+
+/** Ends the loops that have not ended. */
+async function endLoops(loops: readonly Deno.ChildProcess[]): Promise<void> {
+  for (const loop of loops) {
+    try {
+      loop.kill("SIGKILL");
+    } catch (error) {
+      // It has ended before.
+      if (!(error instanceof TypeError)) throw error;
+    }
+    await loop.status;
+  }
 }
 
 /**

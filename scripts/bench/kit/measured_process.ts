@@ -10,7 +10,11 @@ import {
   withStd,
 } from "../../launch/deno_process.ts";
 import { tell } from "../../terminal.ts";
-import { permissionFlags, type ServiceName } from "../../permissions.ts";
+import {
+  KEEPS_CODE,
+  permissionFlags,
+  type ServiceName,
+} from "../../permissions.ts";
 import { pause } from "./numbers.ts";
 
 /** How a program is started. */
@@ -90,12 +94,15 @@ export function serviceCommand(
   return [execPath, ...run, `${ROOT}services/${service}/main.ts`, ...args];
 }
 
-/** Returns the command that runs a file of `scripts/bench/`. */
+/**
+ * Returns the command that runs a file of `scripts/bench/`, with the flags of
+ * the runtime that services have.
+ */
 export function scriptCommand(
   path: string,
   args: readonly string[],
 ): readonly string[] {
-  const run = withStd(["run", "-A"], decidedSource());
+  const run = withStd(["run", "-A", KEEPS_CODE], decidedSource());
   return [Deno.execPath(), ...run, `${ROOT}scripts/bench/${path}`, ...args];
 }
 

@@ -1,6 +1,6 @@
 /**
  * Measures the tasks service on PostgreSQL over HTTP, in turns with the service
- * on SQLite and with other queues on the same server.
+ * on SQLite, other queues on the same server, and BullMQ on a Redis.
  *
  * @module
  */
@@ -13,6 +13,7 @@ import type { BenchPostgres } from "../kit/postgres.ts";
 import { LoadThread } from "./load_thread.ts";
 import { askStart } from "./peers.ts";
 import {
+  BULLMQ,
   GRAPHILE,
   ONE,
   openPeers,
@@ -64,6 +65,7 @@ export async function createBeside(
   for (const { adds: requests, processes } of beside.queues) {
     for (const { port } of processes) await warmUp(port, requests);
   }
+  const costUs = new Map<number, number>();
   for (const connections of CREATING) {
     const what = `create, ${connections} connections`;
     const seen = await compare(beside, {
@@ -71,6 +73,8 @@ export async function createBeside(
       unit: "/s",
       load: (queue) => createFigures(beside, queue, connections),
     });
+    costUs.set(connections, seen.figures(SQLITE)?.clientUs ?? NaN);
+    seen.ratio(SQLITE, BULLMQ, { atLeast: 1 });
     seen.ratio(ONE, SQLITE, {});
     seen.ratio(THREE, ONE, {});
     seen.ratio(ONE, PG_BOSS, connections === TOLD ? { atLeast: 5 } : {});
@@ -87,6 +91,12 @@ export async function createBeside(
       ...{ value: one.serverUs ?? NaN, unit: "µs", atMost: 60 },
     });
   }
+  const [many = NaN, few = NaN] = CREATING.map((count) => costUs.get(count));
+  run.ratio(
+    `processor time of a create, SQLite, ${CREATING.join(" to ")}`,
+    few / many,
+    { atMost: 1.25 },
+  );
 }
 
 async function warmUp(
@@ -132,6 +142,8 @@ export async function batchBeside(
       };
     },
   });
+  seen.ratio(SQLITE, GRAPHILE, { atLeast: 1 });
+  seen.ratio(SQLITE, BULLMQ, {});
   seen.ratio(ONE, SQLITE, {});
   seen.ratio(THREE, ONE, {});
   seen.ratio(ONE, PG_BOSS, {});
@@ -157,6 +169,7 @@ export async function drainBeside(
       return { perSecond, ...await costs(beside, queue, { usedUs, tasks }) };
     },
   });
+  seen.ratio(SQLITE, BULLMQ, { atLeast: 2 });
   seen.ratio(ONE, SQLITE, {});
   seen.ratio(THREE, ONE, { atLeast: 1.6 });
   seen.ratio(ONE, GRAPHILE, {});

@@ -7,6 +7,7 @@
 
 import { tell, toMessage } from "../../terminal.ts";
 import type { BenchRun } from "../kit/bench_run.ts";
+import { startRedis } from "../kit/clients.ts";
 import type { MeasuredProcess } from "../kit/measured_process.ts";
 import type { BenchPostgres } from "../kit/postgres.ts";
 import { LOST_STARTS, WITHOUT_NOTICES } from "./instance_program.ts";
@@ -32,6 +33,8 @@ export const THREE = "PostgreSQL, three instances";
 export const PG_BOSS = "pg-boss";
 /** Graphile Worker, with its local queue and batched completion. */
 export const GRAPHILE = "Graphile Worker";
+/** BullMQ, on a Redis that has each command on disk before it answers. */
+export const BULLMQ = "BullMQ";
 
 /** A queue that is measured. */
 export interface Queue {
@@ -147,20 +150,28 @@ function tasksFor(ms: number): number {
   return Math.ceil(ms / 1_000) * TASKS_PER_SECOND;
 }
 
-/** Starts other queues on a server; those that cannot be are left out. */
+/**
+ * Starts other queues, on a PostgreSQL and on a Redis of their own; those that
+ * cannot be started are left out.
+ */
 export async function openPeers(
   run: BenchRun,
   server: BenchPostgres,
 ): Promise<readonly Queue[]> {
   const queues: Queue[] = [];
-  for (
-    const [name, program] of [[PG_BOSS, "pg-boss"], [
-      GRAPHILE,
-      "graphile",
-    ]] as const
-  ) {
+  const redis = await startRedis(run.folder, { isDurable: true });
+  if (redis === undefined) {
+    tell("BullMQ is left out: there is no redis-server on the path");
+  } else run.keep(redis);
+  const peers = [
+    [PG_BOSS, "pg-boss", server.url],
+    [GRAPHILE, "graphile", server.url],
+    [BULLMQ, "bullmq", redis?.port],
+  ] as const;
+  for (const [name, program, place] of peers) {
+    if (place === undefined) continue;
     try {
-      const process = run.keep(await startPeer(program, server.url));
+      const process = run.keep(await startPeer(program, place));
       queues.push({
         name,
         processes: [process],
