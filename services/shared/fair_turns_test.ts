@@ -103,7 +103,13 @@ Deno.test("FairTurns.begin() begins work of one key in a callback", async () => 
 });
 
 Deno.test("FairTurns.begin() begins short work of a key together, and long work alone", async () => {
-  for (const [ms, least, most] of [[0.05, 60, 63], [0.5, 10, 20], [4, 1, 3]]) {
+  for (
+    const [ms, least, most] of [[0.05, 60, 63], [0.5, 10, 20], [
+      4,
+      1,
+      3,
+    ]] as const
+  ) {
     const loop = new Loop({ roundMs: 8 });
     // Until it is known how long the work usually takes.
     loop.askAll("a".repeat(500), ms);
