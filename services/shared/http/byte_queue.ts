@@ -10,11 +10,16 @@ import type { ByteStream } from "./exchange.ts";
 interface ByteQueueOptions {
   /** Called once when it has ended, by either side. */
   readonly onEnd?: () => void;
+  /**
+   * Called with how many bytes were taken.
+   * @default not called
+   */
+  readonly onTaken?: (bytes: number) => void;
 }
 
 /** A queue that one reader empties. */
 export class ByteQueue implements ByteStream {
-  readonly #onEnd: (() => void) | undefined;
+  readonly #options: ByteQueueOptions;
   #waiting: Uint8Array[] = [];
   #waitingBytes = 0;
   #wake: (() => void) | undefined;
@@ -22,7 +27,7 @@ export class ByteQueue implements ByteStream {
 
   /** An empty queue. */
   constructor(options: ByteQueueOptions = {}) {
-    this.#onEnd = options.onEnd;
+    this.#options = options;
   }
 
   /** Whether it has ended; what waits is still sent. */
@@ -54,28 +59,18 @@ export class ByteQueue implements ByteStream {
     if (this.#isEnded) return;
     this.#isEnded = true;
     this.#wake?.();
-    this.#onEnd?.();
+    this.#options.onEnd?.();
   }
 
   /** Waits for something to send; undefined at the end. */
-  async next(): Promise<Uint8Array | undefined> {
-    if (this.#waiting.length === 0 && !this.#isEnded) {
-      await new Promise<void>((resolve) => this.#wake = resolve);
-      this.#wake = undefined;
+  next(): Promise<Uint8Array | undefined> {
+    if (this.#waiting.length > 0 || this.#isEnded) {
+      return Promise.resolve(this.#take());
     }
-    const waiting = this.#waiting;
-    if (waiting.length <= 1) {
-      this.clear();
-      return waiting[0];
-    }
-    const all = new Uint8Array(this.#waitingBytes);
-    let at = 0;
-    for (const piece of waiting) {
-      all.set(piece, at);
-      at += piece.length;
-    }
-    this.clear();
-    return all;
+    // Not an async function: thousands of readers wait here, and its frame
+    // would be half a kilobyte of each.
+    return new Promise<void>((resolve) => this.#wake = resolve)
+      .then(() => this.#take());
   }
 
   /** Ends at once, as the client has gone. */
@@ -83,4 +78,25 @@ export class ByteQueue implements ByteStream {
     this.clear();
     this.end();
   }
+
+  #take(): Uint8Array | undefined {
+    this.#wake = undefined;
+    const waiting = this.#waiting;
+    const bytes = waiting.length <= 1
+      ? waiting[0]
+      : joined(waiting, this.#waitingBytes);
+    this.clear();
+    if (bytes !== undefined) this.#options.onTaken?.(bytes.length);
+    return bytes;
+  }
+}
+
+function joined(pieces: readonly Uint8Array[], length: number): Uint8Array {
+  const all = new Uint8Array(length);
+  let at = 0;
+  for (const piece of pieces) {
+    all.set(piece, at);
+    at += piece.length;
+  }
+  return all;
 }

@@ -48,6 +48,25 @@ type State =
   /** The last answer is sent; the client gets time to read it. */
   | "lingering";
 
+/** How a request was served. */
+type Served =
+  /** Another request may follow. */
+  | "next"
+  /** It was the last one. */
+  | "last"
+  | Streaming;
+
+/**
+ * What an answer with a stream leaves to do once its head is sent. A stream may
+ * last for hours, so this holds nothing of the request.
+ */
+interface Streaming {
+  readonly stream: ByteStream;
+  readonly isChunked: boolean;
+  /** Whether more bytes of the request's body may come. */
+  readonly mayCome: boolean;
+}
+
 const CONTINUE = Buffer.from("HTTP/1.1 100 Continue\r\n\r\n");
 
 /** A part of an answer that the client must take within the time for it. */
@@ -66,6 +85,8 @@ export class Http1Connection {
   #state: State = "waiting";
   #isStopping = false;
   #exchange: Exchange | undefined;
+  /** The body of the last answer, if it comes in the course of time. */
+  #stream: ByteStream | undefined;
   /** Whether the client waits for a 100 (Continue) before it sends the body. */
   #awaitsContinue = false;
   #continued: Promise<unknown> | undefined;
@@ -104,7 +125,10 @@ export class Http1Connection {
       this.#endDeadline.start(limits.headerTimeoutMs);
       await this.#wire.opened();
       this.#endDeadline.stop();
-      while (await this.#serveOne());
+      let served = await this.#serveOne();
+      while (served === "next") served = await this.#serveOne();
+      // From here, as the frames below would keep the request.
+      if (served !== "last") await this.#sendStream(served);
     } catch (error) {
       // Clients go away at any time, and any peer can be one.
       logger.debug("A connection broke", { error: describeError(error) });
@@ -122,23 +146,27 @@ export class Http1Connection {
     if (this.#state === "waiting") this.destroy();
   }
 
-  /** Answers 503 to the request under way, if it has no answer yet. */
+  /**
+   * Answers 503 to the request under way, if it has no answer yet; ends the
+   * stream of one that has.
+   */
   cut(): void {
     this.#exchange?.cut();
+    this.#cancelStream();
   }
 
   /** Ends at once. */
   destroy(): void {
-    this.#exchange?.cut();
+    this.cut();
     this.#wire.close();
   }
 
-  /** Serves a request; returns whether another one may follow. */
-  async #serveOne(): Promise<boolean> {
+  /** Serves a request. */
+  async #serveOne(): Promise<Served> {
     const next = await this.#heads.next();
     this.#state = "busy";
     this.#setOwing(false);
-    if (next.kind === "ended") return false;
+    if (next.kind === "ended") return "last";
     if (next.kind === "ok") return await this.#serve(next.head);
     const { status } = next.refusal;
     await this.#write(encodeResponse(plainProblem(status, next.refusal), {
@@ -147,42 +175,46 @@ export class Http1Connection {
       date: this.#context.date(),
     }));
     await this.#linger(true);
-    return false;
+    return "last";
   }
 
-  async #serve(head: RequestHead): Promise<boolean> {
+  async #serve(head: RequestHead): Promise<Served> {
     const body = new RequestBody(head.framing, this.#bodyHost);
     this.#awaitsContinue = head.expectsContinue;
     const request = new Http1Request(head, body, this.#options.origin);
     const exchange = new Exchange(request, body, this.#context);
     const response = await this.#awaitAnswer(exchange);
-    const { stream } = response;
-    if (stream === undefined) request.release();
+    request.release();
     body.giveUp();
     // A client that got no 100 (Continue) may send the body or not.
     const isCutShort = !body.isComplete &&
       (this.#awaitsContinue || !body.isSkippable);
+    const { stream } = response;
     const isLast = isCutShort || this.#isStopping || !head.keepsAlive ||
       this.#context.isDraining || stream !== undefined;
-    const output = this.#context.outputs.take();
-    const context = { head, isLast, exchange, output };
-    try {
-      await this.#write(this.#encode(response, context));
-      if (stream !== undefined && head.method !== "HEAD") {
-        await this.#stream(stream, { exchange, isChunked: !head.isOldVersion });
+    if (stream !== undefined) {
+      this.#stream = stream;
+      await this.#write(this.#encode(response, { head, isLast, exchange }));
+      if (head.method !== "HEAD") {
+        this.#heads.forget();
+        const isChunked = !head.isOldVersion;
+        return { stream, isChunked, mayCome: !body.isComplete };
       }
-    } finally {
-      stream?.cancel();
+      stream.cancel();
+    } else {
+      const output = this.#context.outputs.take();
+      const context = { head, isLast, exchange, output };
+      await this.#write(this.#encode(response, context));
+      // Not after an error: a broken connection may still read the buffer.
+      this.#context.outputs.give(output);
     }
-    // Not after an error: a broken connection may still read the buffer.
-    this.#context.outputs.give(output);
     if (isLast || this.#isStopping) {
       await this.#linger(!body.isComplete);
-      return false;
+      return "last";
     }
     this.#state = "waiting";
     this.#setOwing(true);
-    return body.isComplete || await this.#skip(body);
+    return body.isComplete || await this.#skip(body) ? "next" : "last";
   }
 
   async #awaitAnswer(exchange: Exchange): Promise<HttpResponse> {
@@ -199,16 +231,10 @@ export class Http1Connection {
   }
 
   /** Sends a stream to its end, or until the client goes away. */
-  async #stream(
-    stream: ByteStream,
-    { exchange, isChunked }: {
-      readonly exchange: Exchange;
-      readonly isChunked: boolean;
-    },
+  async #sendStream(
+    { stream, isChunked, mayCome }: Streaming,
   ): Promise<void> {
-    exchange.onGone(() => stream.cancel());
-    this.#exchange = exchange;
-    this.#input.watch(() => exchange.markGone());
+    this.#input.watch(() => this.#cancelStream());
     try {
       while (true) {
         const bytes = await stream.next();
@@ -219,7 +245,18 @@ export class Http1Connection {
       if (isChunked) await this.#write([LAST_CHUNK]);
     } finally {
       this.#input.unwatch();
-      this.#exchange = undefined;
+      this.#cancelStream();
+    }
+    await this.#linger(mayCome);
+  }
+
+  #cancelStream(): void {
+    try {
+      this.#stream?.cancel();
+    } catch (error) {
+      this.#context.logger.error("Cannot end the stream of an answer", {
+        error: describeError(error),
+      });
     }
   }
 
@@ -303,5 +340,6 @@ interface EncodeContext {
   readonly head: RequestHead;
   readonly isLast: boolean;
   readonly exchange: Exchange;
-  readonly output: Uint8Array;
+  /** Memory for the answer. @default memory of its own */
+  readonly output?: Uint8Array | undefined;
 }

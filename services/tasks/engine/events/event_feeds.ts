@@ -19,7 +19,11 @@ import type { AroundCommit } from "../../store/wrapped_store.ts";
 import type { Notices } from "../notices.ts";
 import { EventDigest } from "./event_digest.ts";
 import { EventFeed } from "./event_feed.ts";
-import { EventReader, type EventReaderOptions } from "./event_reader.ts";
+import {
+  EventReader,
+  type EventReaderOptions,
+  type ReaderHost,
+} from "./event_reader.ts";
 
 /** The most readers of a tenant at this instance. */
 const MAX_OF_TENANT = 2_000;
@@ -84,6 +88,8 @@ interface OpenFeed {
   opening: number;
   /** Digests, by their filter and time. */
   readonly digests: Map<string, EventDigest>;
+  /** Is told what becomes of the readers. */
+  readonly host: ReaderHost;
 }
 
 /** Is told of a tenant that has more events, or other webhooks. */
@@ -171,18 +177,11 @@ export class EventFeeds {
     const digest = everyMs === undefined
       ? undefined
       : this.#digest(open, { filter, everyMs });
-    const reader: EventReader = new EventReader({
+    const reader = new EventReader({
       // One for all who read the same digest.
       filter: digest?.filter ?? filter,
       digest,
-      onEnd: (ended) => {
-        if (digest?.isUnread) open.digests.delete(digestKey(digest));
-        this.counts.readers--;
-        feed.remove(ended);
-        this.#endUnread(tenantId, open);
-      },
-      onCut: () => this.counts.cut++,
-      onFree: () => feed.wake(),
+      host: open.host,
     });
     feed.add(reader, after);
     if (this.#isStopped) reader.end();
@@ -292,7 +291,19 @@ export class EventFeeds {
       onTold: (events) => this.counts.told += events,
     });
     const begun = feed.begin();
-    const open: OpenFeed = { feed, begun, opening: 0, digests: new Map() };
+    const digests = new Map<string, EventDigest>();
+    const host: ReaderHost = {
+      onEnd: (reader) => {
+        const { digest } = reader;
+        if (digest?.isUnread) digests.delete(digestKey(digest));
+        this.counts.readers--;
+        feed.remove(reader);
+        this.#endUnread(tenantId, open);
+      },
+      onCut: () => this.counts.cut++,
+      onFree: () => feed.wake(),
+    };
+    const open: OpenFeed = { feed, begun, opening: 0, digests, host };
     this.#feeds.set(tenantId, open);
     this.keepTelling(tenantId);
     return open;

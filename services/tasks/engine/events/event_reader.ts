@@ -30,25 +30,41 @@ export interface EventReaderOptions {
    * @default each event is told
    */
   readonly digest?: EventDigest | undefined;
-  /** Called once when it ends. */
-  readonly onEnd: (reader: EventReader) => void;
-  /** Called when it is cut off, as it does not keep up. */
-  readonly onCut: () => void;
-  /** Called when a reader that was busy no longer is. */
-  readonly onFree: () => void;
+  /** Is told what becomes of it; one for all readers of a tenant. */
+  readonly host: ReaderHost;
+}
+
+/** Is told what becomes of readers. */
+export interface ReaderHost {
+  /** Called once when a reader ends. */
+  onEnd(reader: EventReader): void;
+  /** Called when one is cut off, as it does not keep up. */
+  onCut(): void;
+  /** Called when one that was busy no longer is. */
+  onFree(): void;
 }
 
 /** A reader, which is the body of an answer. */
 export class EventReader implements ByteStream {
-  readonly #options: EventReaderOptions;
-  readonly #queue = new ByteQueue({ onEnd: () => this.#leave() });
+  /** Which events it gets. */
+  readonly filter: EventFilter;
+  /** What counts the events, if the reader gets the counts. */
+  readonly digest: EventDigest | undefined;
+  readonly #host: ReaderHost;
+  readonly #queue = new ByteQueue({
+    onEnd: () => this.#leave(),
+    onTaken: (bytes) => {
+      if (bytes > BUSY_BYTES) this.#host.onFree();
+    },
+  });
   #onEnded: (() => void) | undefined;
-  readonly #leaveDigest: (() => void) | undefined;
 
   /** A reader that gets nothing yet. */
-  constructor(options: EventReaderOptions) {
-    this.#options = options;
-    this.#leaveDigest = options.digest?.add((bytes) => this.#put(bytes));
+  constructor({ filter, digest, host }: EventReaderOptions) {
+    this.filter = filter;
+    this.digest = digest;
+    this.#host = host;
+    digest?.add(this);
   }
 
   /** Whether it has ended. */
@@ -66,7 +82,7 @@ export class EventReader implements ByteStream {
    * each event.
    */
   get everyMs(): number | undefined {
-    return this.#options.digest?.everyMs;
+    return this.digest?.everyMs;
   }
 
   /** Tells where it begins. */
@@ -76,9 +92,8 @@ export class EventReader implements ByteStream {
 
   /** Takes the events that it is for. */
   take(batch: EventBatch): void {
-    const { filter, digest } = this.#options;
-    if (digest === undefined) this.#put(batch.of(filter).bytes);
-    else digest.take(batch);
+    if (this.digest === undefined) this.#put(batch.of(this.filter).bytes);
+    else this.digest.take(batch);
   }
 
   /** Takes what all get, such as a sign of life. */
@@ -103,12 +118,8 @@ export class EventReader implements ByteStream {
   }
 
   /** Waits for something to send; undefined at the end. */
-  async next(): Promise<Uint8Array | undefined> {
-    const bytes = await this.#queue.next();
-    if (bytes !== undefined && bytes.length > BUSY_BYTES) {
-      this.#options.onFree();
-    }
-    return bytes;
+  next(): Promise<Uint8Array | undefined> {
+    return this.#queue.next();
   }
 
   /** Ends at once, as the client has gone. */
@@ -117,8 +128,8 @@ export class EventReader implements ByteStream {
   }
 
   #leave(): void {
-    this.#leaveDigest?.();
-    this.#options.onEnd(this);
+    this.digest?.remove(this);
+    this.#host.onEnd(this);
     this.#onEnded?.();
   }
 
@@ -129,7 +140,7 @@ export class EventReader implements ByteStream {
       // What was sent before has its place, from which it may come again.
       queue.clear();
       queue.put(frameBytes({ event: "cut", data: "{}" }));
-      this.#options.onCut();
+      this.#host.onCut();
       return this.end();
     }
     queue.put(bytes);
