@@ -10,24 +10,19 @@ import type { ByteStream } from "./exchange.ts";
 interface ByteQueueOptions {
   /** Called once when it has ended, by either side. */
   readonly onEnd?: () => void;
-  /**
-   * Called with how many bytes were taken.
-   * @default not called
-   */
-  readonly onTaken?: (bytes: number) => void;
 }
 
 /** A queue that one reader empties. */
 export class ByteQueue implements ByteStream {
-  readonly #options: ByteQueueOptions;
+  readonly #onEnd: (() => void) | undefined;
   #waiting: Uint8Array[] = [];
   #waitingBytes = 0;
-  #wake: (() => void) | undefined;
+  #resolve: ((bytes: Uint8Array | undefined) => void) | undefined;
   #isEnded = false;
 
   /** An empty queue. */
   constructor(options: ByteQueueOptions = {}) {
-    this.#options = options;
+    this.#onEnd = options.onEnd;
   }
 
   /** Whether it has ended; what waits is still sent. */
@@ -45,7 +40,7 @@ export class ByteQueue implements ByteStream {
     if (this.#isEnded || bytes.length === 0) return;
     this.#waiting.push(bytes);
     this.#waitingBytes += bytes.length;
-    this.#wake?.();
+    this.#wake();
   }
 
   /** Drops what waits, so that something else can take its place. */
@@ -58,8 +53,8 @@ export class ByteQueue implements ByteStream {
   end(): void {
     if (this.#isEnded) return;
     this.#isEnded = true;
-    this.#wake?.();
-    this.#options.onEnd?.();
+    this.#wake();
+    this.left();
   }
 
   /** Waits for something to send; undefined at the end. */
@@ -67,10 +62,9 @@ export class ByteQueue implements ByteStream {
     if (this.#waiting.length > 0 || this.#isEnded) {
       return Promise.resolve(this.#take());
     }
-    // Not an async function: thousands of readers wait here, and its frame
-    // would be half a kilobyte of each.
-    return new Promise<void>((resolve) => this.#wake = resolve)
-      .then(() => this.#take());
+    // Thousands of readers wait here: the frame of an async function would be
+    // half a kilobyte of each.
+    return new Promise((resolve) => this.#resolve = resolve);
   }
 
   /** Ends at once, as the client has gone. */
@@ -79,14 +73,29 @@ export class ByteQueue implements ByteStream {
     this.end();
   }
 
+  /** Called once when it has ended. */
+  protected left(): void {
+    this.#onEnd?.();
+  }
+
+  /** Called with what the reader takes. */
+  protected taken(_bytes: Uint8Array): void {}
+
+  /** Gives the reader what waits, a moment later, when there may be more. */
+  #wake(): void {
+    const resolve = this.#resolve;
+    if (resolve === undefined) return;
+    this.#resolve = undefined;
+    queueMicrotask(() => resolve(this.#take()));
+  }
+
   #take(): Uint8Array | undefined {
-    this.#wake = undefined;
     const waiting = this.#waiting;
     const bytes = waiting.length <= 1
       ? waiting[0]
       : joined(waiting, this.#waitingBytes);
     this.clear();
-    if (bytes !== undefined) this.#options.onTaken?.(bytes.length);
+    if (bytes !== undefined) this.taken(bytes);
     return bytes;
   }
 }

@@ -11,7 +11,7 @@ import { describeError } from "../settled.ts";
 import { RequestBody, type RequestBodyHost } from "./body.ts";
 import type { ConnectionContext, Deadline } from "./connection_context.ts";
 import { Exchange, Http1Request, type RequestOrigin } from "./exchange.ts";
-import type { RequestHead } from "./head.ts";
+import type { HeadRefusal, RequestHead } from "./head.ts";
 import { HeadReader } from "./head_reader.ts";
 import {
   encodeChunk,
@@ -48,13 +48,15 @@ type State =
   /** The last answer is sent; the client gets time to read it. */
   | "lingering";
 
-/** How a request was served. */
-type Served =
-  /** Another request may follow. */
-  | "next"
-  /** It was the last one. */
-  | "last"
-  | Streaming;
+/** What requests are read with, which a stream as the last answer lets go. */
+interface Intake {
+  readonly heads: HeadReader;
+  readonly bodyHost: RequestBodyHost;
+  readonly deadline: Deadline;
+}
+
+/** What follows a request: another one, nothing, or the rest of a stream. */
+type Following = "next" | "nothing" | Streaming;
 
 /**
  * What an answer with a stream leaves to do once its head is sent. A stream may
@@ -74,13 +76,11 @@ const WRITE_BYTES = 65_536;
 
 /** One connection. */
 export class Http1Connection {
-  readonly #options: Http1ConnectionOptions;
   readonly #context: ConnectionContext;
+  readonly #origin: RequestOrigin;
+  readonly #onOwing: Http1ConnectionOptions["onOwing"];
   readonly #wire: Wire;
   readonly #input: InputBuffer;
-  readonly #heads: HeadReader;
-  readonly #bodyHost: RequestBodyHost;
-  readonly #inputDeadline: Deadline;
   readonly #endDeadline: Deadline;
   #state: State = "waiting";
   #isStopping = false;
@@ -92,29 +92,13 @@ export class Http1Connection {
   #continued: Promise<unknown> | undefined;
 
   /** Nothing runs before `run()`. */
-  constructor(options: Http1ConnectionOptions) {
-    const { context, wire } = options;
-    const { limits } = context;
-    this.#options = options;
+  constructor({ context, origin, wire, onOwing }: Http1ConnectionOptions) {
     this.#context = context;
+    this.#origin = origin;
+    this.#onOwing = onOwing;
     this.#wire = wire;
-    this.#input = new InputBuffer(wire, limits.maxHeaderBytes);
-    this.#inputDeadline = context.deadline(() => this.#input.interrupt());
+    this.#input = new InputBuffer(wire, context.limits.maxHeaderBytes);
     this.#endDeadline = context.deadline(() => this.destroy());
-    this.#heads = new HeadReader(this.#input, this.#inputDeadline, limits);
-    this.#bodyHost = {
-      input: this.#input,
-      budget: context.budget,
-      beforeWait: () => this.#sendContinue(),
-      startDeadline: () => {
-        this.#setOwing(true);
-        this.#inputDeadline.start(limits.requestTimeoutMs);
-      },
-      stopDeadline: () => {
-        this.#setOwing(false);
-        this.#inputDeadline.stop();
-      },
-    };
   }
 
   /** Serves until the connection ends, and closes it. Never rejects. */
@@ -125,15 +109,22 @@ export class Http1Connection {
       this.#endDeadline.start(limits.headerTimeoutMs);
       await this.#wire.opened();
       this.#endDeadline.stop();
-      let served = await this.#serveOne();
-      while (served === "next") served = await this.#serveOne();
-      // From here, as the frames below would keep the request.
-      if (served !== "last") await this.#sendStream(served);
+      const last = await this.#serveRequests();
+      if (last === "nothing") return;
+      // Streams are sent here: the frames of requests are gone with what they
+      // hold, and a frame more would be half a kilobyte of each that waits.
+      const { stream } = last;
+      this.#input.watch(() => this.#cancelStream());
+      let bytes = await stream.next();
+      while (bytes !== undefined) {
+        await this.#writePiece(bytes, last);
+        bytes = await stream.next();
+      }
+      await this.#endStream(last);
     } catch (error) {
       // Clients go away at any time, and any peer can be one.
       logger.debug("A connection broke", { error: describeError(error) });
     } finally {
-      this.#inputDeadline.end();
       this.#endDeadline.end();
       this.#setOwing(false);
       this.destroy();
@@ -161,27 +152,61 @@ export class Http1Connection {
     this.#wire.close();
   }
 
-  /** Serves a request. */
-  async #serveOne(): Promise<Served> {
-    const next = await this.#heads.next();
-    this.#state = "busy";
-    this.#setOwing(false);
-    if (next.kind === "ended") return "last";
-    if (next.kind === "ok") return await this.#serve(next.head);
-    const { status } = next.refusal;
-    await this.#write(encodeResponse(plainProblem(status, next.refusal), {
+  /** Serves requests, up to the last one. */
+  async #serveRequests(): Promise<Exclude<Following, "next">> {
+    const intake = this.#openIntake();
+    try {
+      while (true) {
+        const next = await intake.heads.next();
+        this.#state = "busy";
+        this.#setOwing(false);
+        if (next.kind === "ended") return "nothing";
+        if (next.kind === "refused") return await this.#refuse(next.refusal);
+        const following = await this.#serve(next.head, intake);
+        if (following !== "next") return following;
+      }
+    } finally {
+      intake.deadline.end();
+    }
+  }
+
+  #openIntake(): Intake {
+    const { limits, budget } = this.#context;
+    const input = this.#input;
+    const deadline = this.#context.deadline(() => input.interrupt());
+    return {
+      heads: new HeadReader(input, deadline, limits),
+      deadline,
+      bodyHost: {
+        input,
+        budget,
+        beforeWait: () => this.#sendContinue(),
+        startDeadline: () => {
+          this.#setOwing(true);
+          deadline.start(limits.requestTimeoutMs);
+        },
+        stopDeadline: () => {
+          this.#setOwing(false);
+          deadline.stop();
+        },
+      },
+    };
+  }
+
+  async #refuse(refusal: HeadRefusal): Promise<"nothing"> {
+    await this.#write(encodeResponse(plainProblem(refusal.status, refusal), {
       isHead: false,
       connection: "close",
       date: this.#context.date(),
     }));
     await this.#linger(true);
-    return "last";
+    return "nothing";
   }
 
-  async #serve(head: RequestHead): Promise<Served> {
-    const body = new RequestBody(head.framing, this.#bodyHost);
+  async #serve(head: RequestHead, intake: Intake): Promise<Following> {
+    const body = new RequestBody(head.framing, intake.bodyHost);
     this.#awaitsContinue = head.expectsContinue;
-    const request = new Http1Request(head, body, this.#options.origin);
+    const request = new Http1Request(head, body, this.#origin);
     const exchange = new Exchange(request, body, this.#context);
     const response = await this.#awaitAnswer(exchange);
     request.release();
@@ -196,7 +221,6 @@ export class Http1Connection {
       this.#stream = stream;
       await this.#write(this.#encode(response, { head, isLast, exchange }));
       if (head.method !== "HEAD") {
-        this.#heads.forget();
         const isChunked = !head.isOldVersion;
         return { stream, isChunked, mayCome: !body.isComplete };
       }
@@ -210,11 +234,12 @@ export class Http1Connection {
     }
     if (isLast || this.#isStopping) {
       await this.#linger(!body.isComplete);
-      return "last";
+      return "nothing";
     }
     this.#state = "waiting";
     this.#setOwing(true);
-    return body.isComplete || await this.#skip(body) ? "next" : "last";
+    const hasCome = body.isComplete || await this.#skip(body, intake);
+    return hasCome ? "next" : "nothing";
   }
 
   async #awaitAnswer(exchange: Exchange): Promise<HttpResponse> {
@@ -230,23 +255,18 @@ export class Http1Connection {
     }
   }
 
-  /** Sends a stream to its end, or until the client goes away. */
-  async #sendStream(
-    { stream, isChunked, mayCome }: Streaming,
+  async #writePiece(
+    bytes: Uint8Array,
+    { isChunked }: Streaming,
   ): Promise<void> {
-    this.#input.watch(() => this.#cancelStream());
-    try {
-      while (true) {
-        const bytes = await stream.next();
-        if (bytes === undefined) break;
-        if (bytes.length === 0) continue;
-        await this.#write([isChunked ? encodeChunk(bytes) : bytes]);
-      }
-      if (isChunked) await this.#write([LAST_CHUNK]);
-    } finally {
-      this.#input.unwatch();
-      this.#cancelStream();
-    }
+    if (bytes.length === 0) return;
+    await this.#write([isChunked ? encodeChunk(bytes) : bytes]);
+  }
+
+  async #endStream({ isChunked, mayCome }: Streaming): Promise<void> {
+    if (isChunked) await this.#write([LAST_CHUNK]);
+    this.#input.unwatch();
+    this.#cancelStream();
     await this.#linger(mayCome);
   }
 
@@ -310,10 +330,10 @@ export class Http1Connection {
     this.#continued.catch(() => {});
   }
 
-  async #skip(body: RequestBody): Promise<boolean> {
-    this.#inputDeadline.start(DRAIN_TIMEOUT_MS);
+  async #skip(body: RequestBody, { deadline }: Intake): Promise<boolean> {
+    deadline.start(DRAIN_TIMEOUT_MS);
     const hasCome = await body.skip();
-    this.#inputDeadline.stop();
+    deadline.stop();
     return hasCome;
   }
 
@@ -332,7 +352,7 @@ export class Http1Connection {
   }
 
   #setOwing(isOwing: boolean): void {
-    this.#options.onOwing(this, isOwing);
+    this.#onOwing(this, isOwing);
   }
 }
 

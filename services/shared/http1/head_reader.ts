@@ -87,11 +87,6 @@ export class HeadReader {
     }
   }
 
-  /** Lets go of the last head, on a connection that will have no other. */
-  forget(): void {
-    this.#last.forget();
-  }
-
   /** Takes the head out of the input; undefined while it is incomplete. */
   #take(): HeadOutcome | undefined {
     const input = this.#input;
@@ -217,11 +212,5 @@ export class RepeatedHead {
     if (this.#bytes?.length !== length) this.#bytes = new Uint8Array(length);
     this.#bytes.set(bytes.subarray(0, length));
     this.#head = head;
-  }
-
-  /** Keeps no head any more. */
-  forget(): void {
-    this.#bytes = undefined;
-    this.#head = undefined;
   }
 }

@@ -314,11 +314,12 @@ export class RequestGate {
       kind === "worker";
     if (!hasToken || tenant === undefined) return () => this.admit();
     const { clientAddress } = origin;
-    const authorization = headers.all("authorization").map(ownText);
-    return readmission(
-      { authorization, tenant, clientAddress },
-      { gate: this.#gate, authenticator: this.#options.authenticator },
-    );
+    // A caller who sent several was not admitted.
+    const authorization = ownText(headers.get("authorization") ?? "");
+    return readmission({ authorization, tenant, clientAddress }, {
+      gate: this.#gate,
+      authenticator: this.#options.authenticator,
+    });
   }
 
   /** Admits a session, or a client without one, which pages have to expect. */
@@ -399,9 +400,9 @@ function authenticate(
 /** A function of its own, as it keeps all that is around it. */
 function readmission(
   presented: AuthenticationRequest,
-  judge: Judge,
+  { gate, authenticator }: Judge,
 ): () => MaybePromise<Admission> {
-  return () => authenticate(presented, judge);
+  return () => authenticate(presented, { gate, authenticator });
 }
 
 /** A copy of text that is a part of a longer one, which the part would keep. */

@@ -26,7 +26,7 @@ interface EventDigestOptions {
 /** Who is sent the digests. */
 interface DigestReader {
   /** Takes a digest as it is sent. */
-  takeBytes(bytes: Uint8Array): void;
+  put(bytes: Uint8Array): void;
 }
 
 /** Counts events for readers. */
@@ -99,6 +99,6 @@ export class EventDigest {
     this.#counts = new Map();
     this.#hasMore = false;
     const bytes = frameBytes({ id, event: "digest", data });
-    for (const reader of [...this.#readers]) reader.takeBytes(bytes);
+    for (const reader of [...this.#readers]) reader.put(bytes);
   }
 }

@@ -46,7 +46,7 @@ async function take(
 ): Promise<readonly Read[]> {
   await clock.advance(50);
   // Something always waits for `next()`, so that it does not wait for more.
-  reader.takeBytes(new TextEncoder().encode(":\n\n"));
+  reader.put(new TextEncoder().encode(":\n\n"));
   const bytes = await reader.next();
   const text = new TextDecoder().decode(bytes);
   return text.split("\n\n").flatMap((block): Read[] => {

@@ -5,7 +5,6 @@
  */
 
 import { ByteQueue } from "../../../shared/http/byte_queue.ts";
-import type { ByteStream } from "../../../shared/http/exchange.ts";
 import type { EventDigest } from "./event_digest.ts";
 import {
   type EventBatch,
@@ -44,37 +43,27 @@ export interface ReaderHost {
   onFree(): void;
 }
 
-/** A reader, which is the body of an answer. */
-export class EventReader implements ByteStream {
+/** A reader, whose queue is the body of an answer. */
+export class EventReader extends ByteQueue {
   /** Which events it gets. */
   readonly filter: EventFilter;
   /** What counts the events, if the reader gets the counts. */
   readonly digest: EventDigest | undefined;
   readonly #host: ReaderHost;
-  readonly #queue = new ByteQueue({
-    onEnd: () => this.#leave(),
-    onTaken: (bytes) => {
-      if (bytes > BUSY_BYTES) this.#host.onFree();
-    },
-  });
   #onEnded: (() => void) | undefined;
 
   /** A reader that gets nothing yet. */
   constructor({ filter, digest, host }: EventReaderOptions) {
+    super();
     this.filter = filter;
     this.digest = digest;
     this.#host = host;
     digest?.add(this);
   }
 
-  /** Whether it has ended. */
-  get isEnded(): boolean {
-    return this.#queue.isEnded;
-  }
-
   /** Whether so much waits that it should be given nothing of what was before. */
   get isBusy(): boolean {
-    return this.#queue.waitingBytes > BUSY_BYTES;
+    return this.waitingBytes > BUSY_BYTES;
   }
 
   /**
@@ -87,23 +76,18 @@ export class EventReader implements ByteStream {
 
   /** Tells where it begins. */
   begin(cursor: string): void {
-    this.#put(frameBytes({ id: cursor, retryMs: RETRY_MS }));
+    this.put(frameBytes({ id: cursor, retryMs: RETRY_MS }));
   }
 
   /** Takes the events that it is for. */
   take(batch: EventBatch): void {
-    if (this.digest === undefined) this.#put(batch.of(this.filter).bytes);
+    if (this.digest === undefined) this.put(batch.of(this.filter).bytes);
     else this.digest.take(batch);
-  }
-
-  /** Takes what all get, such as a sign of life. */
-  takeBytes(bytes: Uint8Array): void {
-    this.#put(bytes);
   }
 
   /** Tells that events are missing, before those that are left. */
   reset(): void {
-    this.#put(frameBytes({ event: "reset", data: "{}" }));
+    this.put(frameBytes({ event: "reset", data: "{}" }));
   }
 
   /** Calls `listen` once when it ends, or at once; there is one listener. */
@@ -112,37 +96,26 @@ export class EventReader implements ByteStream {
     else this.#onEnded = listen;
   }
 
-  /** Ends after what waits was sent. */
-  end(): void {
-    this.#queue.end();
+  /** Sends bytes, such as a sign of life; a reader with too many is cut off. */
+  override put(bytes: Uint8Array): void {
+    if (this.isEnded || bytes.length === 0) return;
+    if (this.waitingBytes + bytes.length <= MAX_WAITING_BYTES) {
+      return super.put(bytes);
+    }
+    // What was sent before has its place, from which it may come again.
+    this.clear();
+    super.put(frameBytes({ event: "cut", data: "{}" }));
+    this.#host.onCut();
+    this.end();
   }
 
-  /** Waits for something to send; undefined at the end. */
-  next(): Promise<Uint8Array | undefined> {
-    return this.#queue.next();
-  }
-
-  /** Ends at once, as the client has gone. */
-  cancel(): void {
-    this.#queue.cancel();
-  }
-
-  #leave(): void {
+  protected override left(): void {
     this.digest?.remove(this);
     this.#host.onEnd(this);
     this.#onEnded?.();
   }
 
-  #put(bytes: Uint8Array): void {
-    const queue = this.#queue;
-    if (queue.isEnded || bytes.length === 0) return;
-    if (queue.waitingBytes + bytes.length > MAX_WAITING_BYTES) {
-      // What was sent before has its place, from which it may come again.
-      queue.clear();
-      queue.put(frameBytes({ event: "cut", data: "{}" }));
-      this.#host.onCut();
-      return this.end();
-    }
-    queue.put(bytes);
+  protected override taken(bytes: Uint8Array): void {
+    if (bytes.length > BUSY_BYTES) this.#host.onFree();
   }
 }

@@ -49,10 +49,11 @@ export class AccessWatch {
   /** Watches a reader until it ends. */
   add(of: WatchedReader): void {
     const wheel = this.#wheel ??= this.#begin();
+    const { reader } = of;
     const watched = new Watched(of, this.#onDue);
     this.#watched.add(watched);
     wheel.add(watched, REAUTHORIZE_MS);
-    of.reader.onEnded(() => {
+    reader.onEnded(() => {
       this.#watched.delete(watched);
       wheel.remove(watched);
     });
@@ -62,7 +63,7 @@ export class AccessWatch {
     const { clock, events } = this.#engine.parts;
     events.onAccess((tenantId) => {
       for (const watched of this.#watched) {
-        if (watched.of.tenantId === tenantId) void this.#ask(watched);
+        if (watched.tenantId === tenantId) void this.#ask(watched);
       }
     });
     return new TimerWheel(steadyClock(clock), TICK_MS);
@@ -77,9 +78,9 @@ export class AccessWatch {
   async #ask(watched: Watched): Promise<void> {
     if (watched.isAsking) return;
     watched.isAsking = true;
-    const { reader, scopes, tenantId, reauthorize } = watched.of;
+    const { reader, scopes, tenantId } = watched;
     try {
-      const admission = await reauthorize();
+      const admission = await watched.reauthorize();
       const now = admission.kind === "ok" && admission.caller !== undefined
         ? getScopes(admission.caller)
         : new Set<Scope>();
@@ -101,14 +102,23 @@ export class AccessWatch {
 }
 
 /** A reader in the timer wheel. */
-class Watched implements Expiring {
+class Watched implements Expiring, WatchedReader {
   wheelTick: number | undefined = undefined;
   isAsking = false;
-  readonly of: WatchedReader;
+  readonly reader: EventReader;
+  readonly tenantId: string;
+  readonly scopes: ScopeSet;
+  readonly reauthorize: () => MaybePromise<Admission>;
   readonly #onDue: (watched: Watched) => void;
 
-  constructor(of: WatchedReader, onDue: (watched: Watched) => void) {
-    this.of = of;
+  constructor(
+    { reader, tenantId, scopes, reauthorize }: WatchedReader,
+    onDue: (watched: Watched) => void,
+  ) {
+    this.reader = reader;
+    this.tenantId = tenantId;
+    this.scopes = scopes;
+    this.reauthorize = reauthorize;
     this.#onDue = onDue;
   }
 
