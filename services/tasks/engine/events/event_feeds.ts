@@ -17,6 +17,7 @@ import type {
 } from "../../store/store.ts";
 import type { AroundCommit } from "../../store/wrapped_store.ts";
 import type { Notices } from "../notices.ts";
+import { SharedFilters } from "./event_batch.ts";
 import { EventDigest } from "./event_digest.ts";
 import { EventFeed } from "./event_feed.ts";
 import {
@@ -88,6 +89,7 @@ interface OpenFeed {
   opening: number;
   /** Digests, by their filter and time. */
   readonly digests: Map<string, EventDigest>;
+  readonly filters: SharedFilters;
   /** Is told what becomes of the readers. */
   readonly host: ReaderHost;
 }
@@ -157,7 +159,7 @@ export class EventFeeds {
    * @throws {Error} when the store fails
    */
   async open(options: OpenOptions): Promise<OpenedReader> {
-    const { tenantId, after, filter, everyMs } = options;
+    const { tenantId, after, everyMs } = options;
     if (this.#isStopped) return { kind: "stopping" };
     const full = this.#findFull(tenantId);
     if (full !== undefined) return { kind: "full", of: full };
@@ -174,15 +176,11 @@ export class EventFeeds {
       open.opening--;
       this.#endUnread(tenantId, open);
     }
+    const filter = open.filters.take(options.filter);
     const digest = everyMs === undefined
       ? undefined
       : this.#digest(open, { filter, everyMs });
-    const reader = new EventReader({
-      // One for all who read the same digest.
-      filter: digest?.filter ?? filter,
-      digest,
-      host: open.host,
-    });
+    const reader = new EventReader({ filter, digest, host: open.host });
     feed.add(reader, after);
     if (this.#isStopped) reader.end();
     return { kind: "ok", reader };
@@ -292,9 +290,11 @@ export class EventFeeds {
     });
     const begun = feed.begin();
     const digests = new Map<string, EventDigest>();
+    const filters = new SharedFilters();
     const host: ReaderHost = {
       onEnd: (reader) => {
-        const { digest } = reader;
+        const { digest, filter } = reader;
+        filters.give(filter);
         if (digest?.isUnread) digests.delete(digestKey(digest));
         this.counts.readers--;
         feed.remove(reader);
@@ -303,7 +303,10 @@ export class EventFeeds {
       onCut: () => this.counts.cut++,
       onFree: () => feed.wake(),
     };
-    const open: OpenFeed = { feed, begun, opening: 0, digests, host };
+    const open: OpenFeed = {
+      ...{ feed, begun, opening: 0 },
+      ...{ digests, filters, host },
+    };
     this.#feeds.set(tenantId, open);
     this.keepTelling(tenantId);
     return open;
