@@ -36,7 +36,8 @@ if (import.meta.main) {
   Reflect.get(globalThis, "gc")();
   const isKept = held.length === 0 ||
     held.some((one) => one.deref() !== undefined);
-  console.log(isKept ? "kept" : "gone");
+  const told = isKept ? "kept\n" : "gone\n";
+  await Deno.stdout.write(new TextEncoder().encode(told));
   client.close();
   await server.stop(0);
 }

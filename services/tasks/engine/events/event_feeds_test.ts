@@ -5,7 +5,7 @@ import {
   TENANT_ID,
   type TestEngine,
 } from "../testing/test_engine.ts";
-import { toFilter } from "./event_batch.ts";
+import { SharedFilters, toFilter } from "./event_batch.ts";
 import type { EventReader } from "./event_reader.ts";
 
 interface Read {
@@ -236,4 +236,18 @@ Deno.test("EventFeeds opens no more readers than it may, and none when it stops"
   await readers[0]?.next();
   assertEquals(await readers[0]?.next(), undefined);
   assertEquals((await test.parts.events.open(ask)).kind, "stopping");
+});
+
+Deno.test("SharedFilters gives one object for equal filters while it is used", () => {
+  const filters = new SharedFilters();
+  const make = (taskId: string) =>
+    toFilter({ types: new Set(["task.created", "task.failed"]), taskId });
+  const first = filters.take(make("a"));
+  assertEquals(filters.take(make("a")) === first, true);
+  assertEquals(filters.take(make("b")) === first, false);
+  filters.give(first);
+  assertEquals(filters.take(make("a")) === first, true);
+  filters.give(first);
+  filters.give(first);
+  assertEquals(filters.take(make("a")) === first, false);
 });
