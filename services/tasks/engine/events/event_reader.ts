@@ -109,12 +109,14 @@ export class EventReader extends ByteQueue {
     this.end();
   }
 
+  /** Leaves the digest and the feed. */
   protected override left(): void {
     this.digest?.remove(this);
     this.#host.onEnd(this);
     this.#onEnded?.();
   }
 
+  /** Tells the feed when there is room again. */
   protected override taken(bytes: Uint8Array): void {
     if (bytes.length > BUSY_BYTES) this.#host.onFree();
   }
