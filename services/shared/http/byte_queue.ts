@@ -17,7 +17,7 @@ export class ByteQueue implements ByteStream {
   readonly #onEnd: (() => void) | undefined;
   #waiting: Uint8Array[] = [];
   #waitingBytes = 0;
-  #wake: (() => void) | undefined;
+  #resolve: ((bytes: Uint8Array | undefined) => void) | undefined;
   #isEnded = false;
 
   /** An empty queue. */
@@ -40,7 +40,7 @@ export class ByteQueue implements ByteStream {
     if (this.#isEnded || bytes.length === 0) return;
     this.#waiting.push(bytes);
     this.#waitingBytes += bytes.length;
-    this.#wake?.();
+    this.#wake();
   }
 
   /** Drops what waits, so that something else can take its place. */
@@ -53,29 +53,18 @@ export class ByteQueue implements ByteStream {
   end(): void {
     if (this.#isEnded) return;
     this.#isEnded = true;
-    this.#wake?.();
-    this.#onEnd?.();
+    this.#wake();
+    this.left();
   }
 
   /** Waits for something to send; undefined at the end. */
-  async next(): Promise<Uint8Array | undefined> {
-    if (this.#waiting.length === 0 && !this.#isEnded) {
-      await new Promise<void>((resolve) => this.#wake = resolve);
-      this.#wake = undefined;
+  next(): Promise<Uint8Array | undefined> {
+    if (this.#waiting.length > 0 || this.#isEnded) {
+      return Promise.resolve(this.#take());
     }
-    const waiting = this.#waiting;
-    if (waiting.length <= 1) {
-      this.clear();
-      return waiting[0];
-    }
-    const all = new Uint8Array(this.#waitingBytes);
-    let at = 0;
-    for (const piece of waiting) {
-      all.set(piece, at);
-      at += piece.length;
-    }
-    this.clear();
-    return all;
+    // Thousands of readers wait here: the frame of an async function would be
+    // half a kilobyte of each.
+    return new Promise((resolve) => this.#resolve = resolve);
   }
 
   /** Ends at once, as the client has gone. */
@@ -83,4 +72,40 @@ export class ByteQueue implements ByteStream {
     this.clear();
     this.end();
   }
+
+  /** Called once when it has ended. */
+  protected left(): void {
+    this.#onEnd?.();
+  }
+
+  /** Called with what the reader takes. */
+  protected taken(_bytes: Uint8Array): void {}
+
+  /** Gives the reader what waits, a moment later, when there may be more. */
+  #wake(): void {
+    const resolve = this.#resolve;
+    if (resolve === undefined) return;
+    this.#resolve = undefined;
+    queueMicrotask(() => resolve(this.#take()));
+  }
+
+  #take(): Uint8Array | undefined {
+    const waiting = this.#waiting;
+    const bytes = waiting.length <= 1
+      ? waiting[0]
+      : joined(waiting, this.#waitingBytes);
+    this.clear();
+    if (bytes !== undefined) this.taken(bytes);
+    return bytes;
+  }
+}
+
+function joined(pieces: readonly Uint8Array[], length: number): Uint8Array {
+  const all = new Uint8Array(length);
+  let at = 0;
+  for (const piece of pieces) {
+    all.set(piece, at);
+    at += piece.length;
+  }
+  return all;
 }

@@ -67,7 +67,8 @@ export interface HttpRequest {
   isGone(): boolean;
   /**
    * Calls `listener` once when the client goes away before it has its answer;
-   * at once when it has gone already.
+   * at once when it has gone already. A client that goes away during a stream
+   * has the stream canceled instead.
    *
    * @returns Stops listening.
    */

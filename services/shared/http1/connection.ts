@@ -11,7 +11,7 @@ import { describeError } from "../settled.ts";
 import { RequestBody, type RequestBodyHost } from "./body.ts";
 import type { ConnectionContext, Deadline } from "./connection_context.ts";
 import { Exchange, Http1Request, type RequestOrigin } from "./exchange.ts";
-import type { RequestHead } from "./head.ts";
+import type { HeadRefusal, RequestHead } from "./head.ts";
 import { HeadReader } from "./head_reader.ts";
 import {
   encodeChunk,
@@ -48,6 +48,27 @@ type State =
   /** The last answer is sent; the client gets time to read it. */
   | "lingering";
 
+/** What requests are read with, which a stream as the last answer lets go. */
+interface Intake {
+  readonly heads: HeadReader;
+  readonly bodyHost: RequestBodyHost;
+  readonly deadline: Deadline;
+}
+
+/** What follows a request: another one, nothing, or the rest of a stream. */
+type Following = "next" | "nothing" | Streaming;
+
+/**
+ * What an answer with a stream leaves to do once its head is sent. A stream may
+ * last for hours, so this holds nothing of the request.
+ */
+interface Streaming {
+  readonly stream: ByteStream;
+  readonly isChunked: boolean;
+  /** Whether more bytes of the request's body may come. */
+  readonly mayCome: boolean;
+}
+
 const CONTINUE = Buffer.from("HTTP/1.1 100 Continue\r\n\r\n");
 
 /** A part of an answer that the client must take within the time for it. */
@@ -55,45 +76,29 @@ const WRITE_BYTES = 65_536;
 
 /** One connection. */
 export class Http1Connection {
-  readonly #options: Http1ConnectionOptions;
   readonly #context: ConnectionContext;
+  readonly #origin: RequestOrigin;
+  readonly #onOwing: Http1ConnectionOptions["onOwing"];
   readonly #wire: Wire;
   readonly #input: InputBuffer;
-  readonly #heads: HeadReader;
-  readonly #bodyHost: RequestBodyHost;
-  readonly #inputDeadline: Deadline;
   readonly #endDeadline: Deadline;
   #state: State = "waiting";
   #isStopping = false;
   #exchange: Exchange | undefined;
+  /** The body of the last answer, if it comes in the course of time. */
+  #stream: ByteStream | undefined;
   /** Whether the client waits for a 100 (Continue) before it sends the body. */
   #awaitsContinue = false;
   #continued: Promise<unknown> | undefined;
 
   /** Nothing runs before `run()`. */
-  constructor(options: Http1ConnectionOptions) {
-    const { context, wire } = options;
-    const { limits } = context;
-    this.#options = options;
+  constructor({ context, origin, wire, onOwing }: Http1ConnectionOptions) {
     this.#context = context;
+    this.#origin = origin;
+    this.#onOwing = onOwing;
     this.#wire = wire;
-    this.#input = new InputBuffer(wire, limits.maxHeaderBytes);
-    this.#inputDeadline = context.deadline(() => this.#input.interrupt());
+    this.#input = new InputBuffer(wire, context.limits.maxHeaderBytes);
     this.#endDeadline = context.deadline(() => this.destroy());
-    this.#heads = new HeadReader(this.#input, this.#inputDeadline, limits);
-    this.#bodyHost = {
-      input: this.#input,
-      budget: context.budget,
-      beforeWait: () => this.#sendContinue(),
-      startDeadline: () => {
-        this.#setOwing(true);
-        this.#inputDeadline.start(limits.requestTimeoutMs);
-      },
-      stopDeadline: () => {
-        this.#setOwing(false);
-        this.#inputDeadline.stop();
-      },
-    };
   }
 
   /** Serves until the connection ends, and closes it. Never rejects. */
@@ -104,12 +109,22 @@ export class Http1Connection {
       this.#endDeadline.start(limits.headerTimeoutMs);
       await this.#wire.opened();
       this.#endDeadline.stop();
-      while (await this.#serveOne());
+      const last = await this.#serveRequests();
+      if (last === "nothing") return;
+      // Streams are sent here: the frames of requests are gone with what they
+      // hold, and a frame more would be half a kilobyte of each that waits.
+      const { stream } = last;
+      this.#input.watch(() => this.#cancelStream());
+      let bytes = await stream.next();
+      while (bytes !== undefined) {
+        await this.#writePiece(bytes, last);
+        bytes = await stream.next();
+      }
+      await this.#endStream(last);
     } catch (error) {
       // Clients go away at any time, and any peer can be one.
       logger.debug("A connection broke", { error: describeError(error) });
     } finally {
-      this.#inputDeadline.end();
       this.#endDeadline.end();
       this.#setOwing(false);
       this.destroy();
@@ -122,67 +137,109 @@ export class Http1Connection {
     if (this.#state === "waiting") this.destroy();
   }
 
-  /** Answers 503 to the request under way, if it has no answer yet. */
+  /**
+   * Answers 503 to the request under way, if it has no answer yet; ends the
+   * stream of one that has.
+   */
   cut(): void {
     this.#exchange?.cut();
+    this.#cancelStream();
   }
 
   /** Ends at once. */
   destroy(): void {
-    this.#exchange?.cut();
+    this.cut();
     this.#wire.close();
   }
 
-  /** Serves a request; returns whether another one may follow. */
-  async #serveOne(): Promise<boolean> {
-    const next = await this.#heads.next();
-    this.#state = "busy";
-    this.#setOwing(false);
-    if (next.kind === "ended") return false;
-    if (next.kind === "ok") return await this.#serve(next.head);
-    const { status } = next.refusal;
-    await this.#write(encodeResponse(plainProblem(status, next.refusal), {
+  /** Serves requests, up to the last one. */
+  async #serveRequests(): Promise<Exclude<Following, "next">> {
+    const intake = this.#openIntake();
+    try {
+      while (true) {
+        const next = await intake.heads.next();
+        this.#state = "busy";
+        this.#setOwing(false);
+        if (next.kind === "ended") return "nothing";
+        if (next.kind === "refused") return await this.#refuse(next.refusal);
+        const following = await this.#serve(next.head, intake);
+        if (following !== "next") return following;
+      }
+    } finally {
+      intake.deadline.end();
+    }
+  }
+
+  #openIntake(): Intake {
+    const { limits, budget } = this.#context;
+    const input = this.#input;
+    const deadline = this.#context.deadline(() => input.interrupt());
+    return {
+      heads: new HeadReader(input, deadline, limits),
+      deadline,
+      bodyHost: {
+        input,
+        budget,
+        beforeWait: () => this.#sendContinue(),
+        startDeadline: () => {
+          this.#setOwing(true);
+          deadline.start(limits.requestTimeoutMs);
+        },
+        stopDeadline: () => {
+          this.#setOwing(false);
+          deadline.stop();
+        },
+      },
+    };
+  }
+
+  async #refuse(refusal: HeadRefusal): Promise<"nothing"> {
+    await this.#write(encodeResponse(plainProblem(refusal.status, refusal), {
       isHead: false,
       connection: "close",
       date: this.#context.date(),
     }));
     await this.#linger(true);
-    return false;
+    return "nothing";
   }
 
-  async #serve(head: RequestHead): Promise<boolean> {
-    const body = new RequestBody(head.framing, this.#bodyHost);
+  async #serve(head: RequestHead, intake: Intake): Promise<Following> {
+    const body = new RequestBody(head.framing, intake.bodyHost);
     this.#awaitsContinue = head.expectsContinue;
-    const request = new Http1Request(head, body, this.#options.origin);
+    const request = new Http1Request(head, body, this.#origin);
     const exchange = new Exchange(request, body, this.#context);
     const response = await this.#awaitAnswer(exchange);
-    const { stream } = response;
-    if (stream === undefined) request.release();
+    request.release();
     body.giveUp();
     // A client that got no 100 (Continue) may send the body or not.
     const isCutShort = !body.isComplete &&
       (this.#awaitsContinue || !body.isSkippable);
+    const { stream } = response;
     const isLast = isCutShort || this.#isStopping || !head.keepsAlive ||
       this.#context.isDraining || stream !== undefined;
-    const output = this.#context.outputs.take();
-    const context = { head, isLast, exchange, output };
-    try {
-      await this.#write(this.#encode(response, context));
-      if (stream !== undefined && head.method !== "HEAD") {
-        await this.#stream(stream, { exchange, isChunked: !head.isOldVersion });
+    if (stream !== undefined) {
+      this.#stream = stream;
+      await this.#write(this.#encode(response, { head, isLast, exchange }));
+      if (head.method !== "HEAD") {
+        const isChunked = !head.isOldVersion;
+        return { stream, isChunked, mayCome: !body.isComplete };
       }
-    } finally {
-      stream?.cancel();
+      stream.cancel();
+    } else {
+      const output = this.#context.outputs.take();
+      const context = { head, isLast, exchange, output };
+      await this.#write(this.#encode(response, context));
+      // Not after an error: a broken connection may still read the buffer.
+      this.#context.outputs.give(output);
     }
-    // Not after an error: a broken connection may still read the buffer.
-    this.#context.outputs.give(output);
     if (isLast || this.#isStopping) {
       await this.#linger(!body.isComplete);
-      return false;
+      return "nothing";
     }
     this.#state = "waiting";
     this.#setOwing(true);
-    return body.isComplete || await this.#skip(body);
+    const hasCome = body.isComplete || await this.#skip(body, intake);
+    return hasCome ? "next" : "nothing";
   }
 
   async #awaitAnswer(exchange: Exchange): Promise<HttpResponse> {
@@ -198,28 +255,28 @@ export class Http1Connection {
     }
   }
 
-  /** Sends a stream to its end, or until the client goes away. */
-  async #stream(
-    stream: ByteStream,
-    { exchange, isChunked }: {
-      readonly exchange: Exchange;
-      readonly isChunked: boolean;
-    },
+  async #writePiece(
+    bytes: Uint8Array,
+    { isChunked }: Streaming,
   ): Promise<void> {
-    exchange.onGone(() => stream.cancel());
-    this.#exchange = exchange;
-    this.#input.watch(() => exchange.markGone());
+    if (bytes.length === 0) return;
+    await this.#write([isChunked ? encodeChunk(bytes) : bytes]);
+  }
+
+  async #endStream({ isChunked, mayCome }: Streaming): Promise<void> {
+    if (isChunked) await this.#write([LAST_CHUNK]);
+    this.#input.unwatch();
+    this.#cancelStream();
+    await this.#linger(mayCome);
+  }
+
+  #cancelStream(): void {
     try {
-      while (true) {
-        const bytes = await stream.next();
-        if (bytes === undefined) break;
-        if (bytes.length === 0) continue;
-        await this.#write([isChunked ? encodeChunk(bytes) : bytes]);
-      }
-      if (isChunked) await this.#write([LAST_CHUNK]);
-    } finally {
-      this.#input.unwatch();
-      this.#exchange = undefined;
+      this.#stream?.cancel();
+    } catch (error) {
+      this.#context.logger.error("Cannot end the stream of an answer", {
+        error: describeError(error),
+      });
     }
   }
 
@@ -273,10 +330,10 @@ export class Http1Connection {
     this.#continued.catch(() => {});
   }
 
-  async #skip(body: RequestBody): Promise<boolean> {
-    this.#inputDeadline.start(DRAIN_TIMEOUT_MS);
+  async #skip(body: RequestBody, { deadline }: Intake): Promise<boolean> {
+    deadline.start(DRAIN_TIMEOUT_MS);
     const hasCome = await body.skip();
-    this.#inputDeadline.stop();
+    deadline.stop();
     return hasCome;
   }
 
@@ -295,7 +352,7 @@ export class Http1Connection {
   }
 
   #setOwing(isOwing: boolean): void {
-    this.#options.onOwing(this, isOwing);
+    this.#onOwing(this, isOwing);
   }
 }
 
@@ -303,5 +360,6 @@ interface EncodeContext {
   readonly head: RequestHead;
   readonly isLast: boolean;
   readonly exchange: Exchange;
-  readonly output: Uint8Array;
+  /** Memory for the answer. @default memory of its own */
+  readonly output?: Uint8Array | undefined;
 }

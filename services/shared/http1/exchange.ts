@@ -132,11 +132,6 @@ export class Exchange {
     }
   }
 
-  /** Calls `listener` when the client goes away, or the request is cut. */
-  onGone(listener: () => void): void {
-    this.#request.onGone(listener);
-  }
-
   /** The client has gone away. */
   markGone(): void {
     try {

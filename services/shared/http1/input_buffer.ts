@@ -107,7 +107,10 @@ export class InputBuffer {
     if (this.#isReading) return;
     this.#makeRoom();
     this.#isReading = true;
-    this.#wire.read(this.#buffer.subarray(this.#end)).then(
+    const room = this.#end === 0
+      ? this.#buffer
+      : this.#buffer.subarray(this.#end);
+    this.#wire.read(room).then(
       this.#onRead,
       this.#onEnded,
     );

@@ -28,7 +28,7 @@ export interface EncodeOptions {
    *
    * @default memory of its own
    */
-  readonly output?: Uint8Array;
+  readonly output?: Uint8Array | undefined;
 }
 
 /** What is written, in this order; a small answer is one piece. */

@@ -256,18 +256,20 @@ export class Http1Server {
         peer: { address: unmapped(hostname), port },
         isTls: acceptTls !== undefined,
       },
-      onOwing: (one, isOwing) => {
-        if (isOwing) this.#owing.add(one);
-        else this.#owing.delete(one);
-      },
+      onOwing: this.#onOwing,
     });
     this.#connections.add(connection);
-    const run = connection.run().finally(() => {
+    const run = connection.run().then(() => {
       this.#connections.delete(connection);
       this.#runs.delete(run);
     });
     this.#runs.add(run);
   }
+
+  readonly #onOwing = (connection: Http1Connection, isOwing: boolean): void => {
+    if (isOwing) this.#owing.add(connection);
+    else this.#owing.delete(connection);
+  };
 
   /** Makes room for a connection; returns true when there is no room. */
   #isCrowded(): boolean {

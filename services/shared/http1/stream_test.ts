@@ -1,4 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
+import { withOwnStd } from "../../../tests/support/with_own_std.ts";
 import type { ByteStream, HttpHandler } from "../http/exchange.ts";
 import { withTestServer } from "./testing/test_server.ts";
 
@@ -121,5 +122,51 @@ Deno.test("Http1Server.stop() ends a stream that outlives the grace period", asy
     await server.stop(0);
     await stream.canceled.promise;
     assertEquals(server.connections, 0);
+  });
+});
+
+Deno.test("Http1Server keeps nothing of a request while it sends the stream", async () => {
+  const flags = ["--allow-net=127.0.0.1", "--v8-flags=--expose-gc"];
+  const program = new URL("./testing/streaming_process.ts", import.meta.url);
+  const { stdout } = await new Deno.Command(Deno.execPath(), {
+    args: [...withOwnStd(["run", ...flags]), program.href],
+    stderr: "inherit",
+  }).output();
+  assertEquals(new TextDecoder().decode(stdout), "gone\n");
+});
+
+Deno.test("Http1Server calls no listener of a request whose stream it cancels", async () => {
+  const stream = new FedStream();
+  let isCalled = false;
+  const handler: HttpHandler = (request) => {
+    request.onGone(() => isCalled = true);
+    return { status: 200, headers: {}, stream };
+  };
+  await withTestServer({ handler }, async ({ connect }) => {
+    const client = await connect();
+    await client.send(ASK);
+    await client.waitFor("\r\n\r\n");
+    client.close();
+    await stream.canceled.promise;
+    assert(!isCalled);
+  });
+});
+
+Deno.test("Http1Server.stop() ends a connection whose stream cannot be canceled", async () => {
+  const stream = new FedStream();
+  stream.cancel = () => {
+    throw new Error("the stream is stuck");
+  };
+  const handler = streaming(stream);
+  await withTestServer({ handler }, async ({ server, logger, connect }) => {
+    const client = await connect();
+    await client.send(ASK);
+    await client.waitFor("\r\n\r\n");
+    const stopped = server.stop(0);
+    await client.rest();
+    stream.put(undefined);
+    await stopped;
+    assertEquals(server.connections, 0);
+    assert(logger.lines.length > 0);
   });
 });

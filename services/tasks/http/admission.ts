@@ -5,6 +5,7 @@
  * @module
  */
 
+import { Buffer } from "node:buffer";
 import type { FairKey } from "../../shared/fair_queue.ts";
 import { andThen, type MaybePromise } from "../../shared/settled.ts";
 import { addressGroup } from "../../shared/ip_network.ts";
@@ -294,12 +295,31 @@ export class RequestGate {
         if (tenant === undefined) {
           throw new TypeError("Cannot authenticate: the host is no tenant's");
         }
-        return andThen(
-          this.#options.authenticator.authenticate(this.#presented(tenant)),
-          (outcome) => toAdmission(outcome, this.#gate),
-        );
+        return authenticate(this.#presented(tenant), {
+          gate: this.#gate,
+          authenticator: this.#options.authenticator,
+        });
       }
     }
+  }
+
+  /**
+   * Makes a function that admits the caller again, for routes whose answers
+   * outlive the request. It keeps nothing of the request but its credential.
+   */
+  readmission(): () => MaybePromise<Admission> {
+    const { kind } = this.#gate.access;
+    const { tenant, request: { headers }, origin } = this.#incoming;
+    const hasToken = kind === "caller" || kind === "member" ||
+      kind === "worker";
+    if (!hasToken || tenant === undefined) return () => this.admit();
+    const { clientAddress } = origin;
+    // A caller who sent several was not admitted.
+    const authorization = ownText(headers.get("authorization") ?? "");
+    return readmission({ authorization, tenant, clientAddress }, {
+      gate: this.#gate,
+      authenticator: this.#options.authenticator,
+    });
   }
 
   /** Admits a session, or a client without one, which pages have to expect. */
@@ -359,6 +379,35 @@ export class RequestGate {
       })
       : admitOperator(this.#incoming, this.#options.operatorDigests);
   }
+}
+
+/** What decides about a credential. */
+interface Judge {
+  readonly gate: Gate;
+  readonly authenticator: Authenticator;
+}
+
+function authenticate(
+  presented: AuthenticationRequest,
+  { gate, authenticator }: Judge,
+): MaybePromise<Admission> {
+  return andThen(
+    authenticator.authenticate(presented),
+    (outcome) => toAdmission(outcome, gate),
+  );
+}
+
+/** A function of its own, as it keeps all that is around it. */
+function readmission(
+  presented: AuthenticationRequest,
+  { gate, authenticator }: Judge,
+): () => MaybePromise<Admission> {
+  return () => authenticate(presented, { gate, authenticator });
+}
+
+/** A copy of text that is a part of a longer one, which the part would keep. */
+function ownText(text: string): string {
+  return Buffer.from(text, "latin1").toString("latin1");
 }
 
 function admitOperator(

@@ -13,7 +13,7 @@ import type { Caller } from "../access/caller.ts";
 import type { PlanLimits, Tenant } from "../domain/records.ts";
 import type { LeaseHolder } from "../engine/leases.ts";
 import type { Write } from "../store/store.ts";
-import type { Admission } from "./admission.ts";
+import type { Admission, RequestGate } from "./admission.ts";
 import type { Answer, AnswerHeaders } from "./answer.ts";
 import type { AnswerPlace } from "../engine/bulk/operation.ts";
 import type { Incoming } from "./locate.ts";
@@ -76,6 +76,11 @@ export interface CallContext {
    * credential may be revoked or expire meanwhile.
    */
   reauthorize(): MaybePromise<Admission>;
+  /**
+   * Makes a function that does so when the request is over. It keeps the
+   * credential, and nothing else of the request.
+   */
+  reauthorizer(): () => MaybePromise<Admission>;
   /** The value of a header, whatever the case of its name. */
   header(name: string): string | undefined;
   /** Tells whether the client has disconnected. */
@@ -107,12 +112,13 @@ interface ContextOptions extends
     | "pausing"
     | "charge"
     | "extraWrites"
-    | "reauthorize"
     | "answerPlace"
     | "nowMs"
   > {
   /** The host that the request names. */
   readonly host: string;
+  /** What admitted the caller. */
+  readonly gate: Pick<RequestGate, "admit" | "readmission">;
 }
 
 /** Makes the context of a call. Query and body are added when they are read. */
@@ -121,7 +127,7 @@ export function createContext(
   options: ContextOptions,
 ): CallContext {
   const { params, caller, holder, pausing, nowMs, host } = options;
-  const { extraWrites, reauthorize, answerPlace, charge } = options;
+  const { extraWrites, gate, answerPlace, charge } = options;
   const { request, requestId, origin, rawQuery, prefix, path } = incoming;
   const { tenant, limits } = incoming;
   return {
@@ -131,7 +137,8 @@ export function createContext(
     pausing,
     charge,
     extraWrites,
-    reauthorize,
+    reauthorize: () => gate.admit(),
+    reauthorizer: () => gate.readmission(),
     answerPlace,
     path: prefix + path,
     rawQuery,

@@ -354,7 +354,7 @@ class Handler {
         pausing: turn,
         charge,
         extraWrites: (answer) => turn.measure(() => slot?.writes(answer)) ?? [],
-        reauthorize: () => gate.admit(),
+        gate,
         answerPlace: slot?.place,
         host: rendering.host,
         nowMs: this.#options.clock.nowMs(),

@@ -29,6 +29,25 @@ export function toFilter(of: Omit<EventFilter, "key">): EventFilter {
   return { ...of, key };
 }
 
+/** The filters in use: one object for all readers who get the same events. */
+export class SharedFilters {
+  readonly #shared = new Map<string, { filter: EventFilter; users: number }>();
+
+  /** Gives the filter that is used in place of an equal one. */
+  take(filter: EventFilter): EventFilter {
+    const shared = this.#shared.get(filter.key) ?? { filter, users: 0 };
+    shared.users++;
+    this.#shared.set(filter.key, shared);
+    return shared.filter;
+  }
+
+  /** Takes back what was given, once for each time. */
+  give({ key }: EventFilter): void {
+    const shared = this.#shared.get(key);
+    if (shared !== undefined && --shared.users === 0) this.#shared.delete(key);
+  }
+}
+
 /** Whether a filter lets an event pass. */
 export function passes(
   { types, taskId, workerId, job }: EventFilter,

@@ -23,8 +23,11 @@ interface EventDigestOptions {
   readonly clock: Clock;
 }
 
-/** Takes the digest as it is sent. */
-type Send = (bytes: Uint8Array) => void;
+/** Who is sent the digests. */
+interface DigestReader {
+  /** Takes a digest as it is sent. */
+  put(bytes: Uint8Array): void;
+}
 
 /** Counts events for readers. */
 export class EventDigest {
@@ -33,7 +36,7 @@ export class EventDigest {
   /** The least milliseconds between two digests. */
   readonly everyMs: number;
   readonly #clock: Clock;
-  readonly #readers = new Set<Send>();
+  readonly #readers = new Set<DigestReader>();
   #counts = new Map<string, number>();
   #hasMore = false;
   #last: EventBatch | undefined;
@@ -52,14 +55,15 @@ export class EventDigest {
     return this.#readers.size === 0;
   }
 
-  /** Sends the digests to one more reader; returns a function that ends that. */
-  add(send: Send): () => void {
-    const entry: Send = (bytes) => send(bytes);
-    this.#readers.add(entry);
-    return () => {
-      this.#readers.delete(entry);
-      if (this.isUnread) this.#timer?.cancel();
-    };
+  /** Sends the digests to one more reader. */
+  add(reader: DigestReader): void {
+    this.#readers.add(reader);
+  }
+
+  /** Sends a reader no more digests. */
+  remove(reader: DigestReader): void {
+    this.#readers.delete(reader);
+    if (this.isUnread) this.#timer?.cancel();
   }
 
   /** Counts a batch, once however many readers are given it. */
@@ -95,6 +99,6 @@ export class EventDigest {
     this.#counts = new Map();
     this.#hasMore = false;
     const bytes = frameBytes({ id, event: "digest", data });
-    for (const send of [...this.#readers]) send(bytes);
+    for (const reader of [...this.#readers]) reader.put(bytes);
   }
 }

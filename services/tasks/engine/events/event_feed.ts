@@ -131,10 +131,10 @@ export class EventFeed {
   /** Sends all a sign of life, with the place that they have come to. */
   beat(): void {
     const bytes = frameBytes({ comment: "", id: this.#cursor });
-    for (const reader of this.#current) reader.takeBytes(bytes);
+    for (const reader of this.#current) reader.put(bytes);
     const plain = frameBytes({ comment: "" });
     for (const { readers } of this.#behind.values()) {
-      for (const reader of readers) reader.takeBytes(plain);
+      for (const reader of readers) reader.put(plain);
     }
   }
 

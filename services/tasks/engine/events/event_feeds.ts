@@ -17,9 +17,14 @@ import type {
 } from "../../store/store.ts";
 import type { AroundCommit } from "../../store/wrapped_store.ts";
 import type { Notices } from "../notices.ts";
+import { SharedFilters } from "./event_batch.ts";
 import { EventDigest } from "./event_digest.ts";
 import { EventFeed } from "./event_feed.ts";
-import { EventReader, type EventReaderOptions } from "./event_reader.ts";
+import {
+  EventReader,
+  type EventReaderOptions,
+  type ReaderHost,
+} from "./event_reader.ts";
 
 /** The most readers of a tenant at this instance. */
 const MAX_OF_TENANT = 2_000;
@@ -84,6 +89,9 @@ interface OpenFeed {
   opening: number;
   /** Digests, by their filter and time. */
   readonly digests: Map<string, EventDigest>;
+  readonly filters: SharedFilters;
+  /** Is told what becomes of the readers. */
+  readonly host: ReaderHost;
 }
 
 /** Is told of a tenant that has more events, or other webhooks. */
@@ -151,7 +159,7 @@ export class EventFeeds {
    * @throws {Error} when the store fails
    */
   async open(options: OpenOptions): Promise<OpenedReader> {
-    const { tenantId, after, filter, everyMs } = options;
+    const { tenantId, after, everyMs } = options;
     if (this.#isStopped) return { kind: "stopping" };
     const full = this.#findFull(tenantId);
     if (full !== undefined) return { kind: "full", of: full };
@@ -168,22 +176,11 @@ export class EventFeeds {
       open.opening--;
       this.#endUnread(tenantId, open);
     }
+    const filter = open.filters.take(options.filter);
     const digest = everyMs === undefined
       ? undefined
       : this.#digest(open, { filter, everyMs });
-    const reader: EventReader = new EventReader({
-      // One for all who read the same digest.
-      filter: digest?.filter ?? filter,
-      digest,
-      onEnd: (ended) => {
-        if (digest?.isUnread) open.digests.delete(digestKey(digest));
-        this.counts.readers--;
-        feed.remove(ended);
-        this.#endUnread(tenantId, open);
-      },
-      onCut: () => this.counts.cut++,
-      onFree: () => feed.wake(),
-    });
+    const reader = new EventReader({ filter, digest, host: open.host });
     feed.add(reader, after);
     if (this.#isStopped) reader.end();
     return { kind: "ok", reader };
@@ -292,7 +289,24 @@ export class EventFeeds {
       onTold: (events) => this.counts.told += events,
     });
     const begun = feed.begin();
-    const open: OpenFeed = { feed, begun, opening: 0, digests: new Map() };
+    const digests = new Map<string, EventDigest>();
+    const filters = new SharedFilters();
+    const host: ReaderHost = {
+      onEnd: (reader) => {
+        const { digest, filter } = reader;
+        filters.give(filter);
+        if (digest?.isUnread) digests.delete(digestKey(digest));
+        this.counts.readers--;
+        feed.remove(reader);
+        this.#endUnread(tenantId, open);
+      },
+      onCut: () => this.counts.cut++,
+      onFree: () => feed.wake(),
+    };
+    const open: OpenFeed = {
+      ...{ feed, begun, opening: 0 },
+      ...{ digests, filters, host },
+    };
     this.#feeds.set(tenantId, open);
     this.keepTelling(tenantId);
     return open;

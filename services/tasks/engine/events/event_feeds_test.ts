@@ -5,7 +5,7 @@ import {
   TENANT_ID,
   type TestEngine,
 } from "../testing/test_engine.ts";
-import { toFilter } from "./event_batch.ts";
+import { SharedFilters, toFilter } from "./event_batch.ts";
 import type { EventReader } from "./event_reader.ts";
 
 interface Read {
@@ -46,7 +46,7 @@ async function take(
 ): Promise<readonly Read[]> {
   await clock.advance(50);
   // Something always waits for `next()`, so that it does not wait for more.
-  reader.takeBytes(new TextEncoder().encode(":\n\n"));
+  reader.put(new TextEncoder().encode(":\n\n"));
   const bytes = await reader.next();
   const text = new TextDecoder().decode(bytes);
   return text.split("\n\n").flatMap((block): Read[] => {
@@ -236,4 +236,18 @@ Deno.test("EventFeeds opens no more readers than it may, and none when it stops"
   await readers[0]?.next();
   assertEquals(await readers[0]?.next(), undefined);
   assertEquals((await test.parts.events.open(ask)).kind, "stopping");
+});
+
+Deno.test("SharedFilters gives one object for equal filters while it is used", () => {
+  const filters = new SharedFilters();
+  const make = (taskId: string) =>
+    toFilter({ types: new Set(["task.created", "task.failed"]), taskId });
+  const first = filters.take(make("a"));
+  assertEquals(filters.take(make("a")) === first, true);
+  assertEquals(filters.take(make("b")) === first, false);
+  filters.give(first);
+  assertEquals(filters.take(make("a")) === first, true);
+  filters.give(first);
+  filters.give(first);
+  assertEquals(filters.take(make("a")) === first, false);
 });

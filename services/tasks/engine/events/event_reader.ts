@@ -5,7 +5,6 @@
  */
 
 import { ByteQueue } from "../../../shared/http/byte_queue.ts";
-import type { ByteStream } from "../../../shared/http/exchange.ts";
 import type { EventDigest } from "./event_digest.ts";
 import {
   type EventBatch,
@@ -30,35 +29,41 @@ export interface EventReaderOptions {
    * @default each event is told
    */
   readonly digest?: EventDigest | undefined;
-  /** Called once when it ends. */
-  readonly onEnd: (reader: EventReader) => void;
-  /** Called when it is cut off, as it does not keep up. */
-  readonly onCut: () => void;
-  /** Called when a reader that was busy no longer is. */
-  readonly onFree: () => void;
+  /** Is told what becomes of it; one for all readers of a tenant. */
+  readonly host: ReaderHost;
 }
 
-/** A reader, which is the body of an answer. */
-export class EventReader implements ByteStream {
-  readonly #options: EventReaderOptions;
-  readonly #queue = new ByteQueue({ onEnd: () => this.#leave() });
+/** Is told what becomes of readers. */
+export interface ReaderHost {
+  /** Called once when a reader ends. */
+  onEnd(reader: EventReader): void;
+  /** Called when one is cut off, as it does not keep up. */
+  onCut(): void;
+  /** Called when one that was busy no longer is. */
+  onFree(): void;
+}
+
+/** A reader, whose queue is the body of an answer. */
+export class EventReader extends ByteQueue {
+  /** Which events it gets. */
+  readonly filter: EventFilter;
+  /** What counts the events, if the reader gets the counts. */
+  readonly digest: EventDigest | undefined;
+  readonly #host: ReaderHost;
   #onEnded: (() => void) | undefined;
-  readonly #leaveDigest: (() => void) | undefined;
 
   /** A reader that gets nothing yet. */
-  constructor(options: EventReaderOptions) {
-    this.#options = options;
-    this.#leaveDigest = options.digest?.add((bytes) => this.#put(bytes));
-  }
-
-  /** Whether it has ended. */
-  get isEnded(): boolean {
-    return this.#queue.isEnded;
+  constructor({ filter, digest, host }: EventReaderOptions) {
+    super();
+    this.filter = filter;
+    this.digest = digest;
+    this.#host = host;
+    digest?.add(this);
   }
 
   /** Whether so much waits that it should be given nothing of what was before. */
   get isBusy(): boolean {
-    return this.#queue.waitingBytes > BUSY_BYTES;
+    return this.waitingBytes > BUSY_BYTES;
   }
 
   /**
@@ -66,29 +71,23 @@ export class EventReader implements ByteStream {
    * each event.
    */
   get everyMs(): number | undefined {
-    return this.#options.digest?.everyMs;
+    return this.digest?.everyMs;
   }
 
   /** Tells where it begins. */
   begin(cursor: string): void {
-    this.#put(frameBytes({ id: cursor, retryMs: RETRY_MS }));
+    this.put(frameBytes({ id: cursor, retryMs: RETRY_MS }));
   }
 
   /** Takes the events that it is for. */
   take(batch: EventBatch): void {
-    const { filter, digest } = this.#options;
-    if (digest === undefined) this.#put(batch.of(filter).bytes);
-    else digest.take(batch);
-  }
-
-  /** Takes what all get, such as a sign of life. */
-  takeBytes(bytes: Uint8Array): void {
-    this.#put(bytes);
+    if (this.digest === undefined) this.put(batch.of(this.filter).bytes);
+    else this.digest.take(batch);
   }
 
   /** Tells that events are missing, before those that are left. */
   reset(): void {
-    this.#put(frameBytes({ event: "reset", data: "{}" }));
+    this.put(frameBytes({ event: "reset", data: "{}" }));
   }
 
   /** Calls `listen` once when it ends, or at once; there is one listener. */
@@ -97,41 +96,28 @@ export class EventReader implements ByteStream {
     else this.#onEnded = listen;
   }
 
-  /** Ends after what waits was sent. */
-  end(): void {
-    this.#queue.end();
-  }
-
-  /** Waits for something to send; undefined at the end. */
-  async next(): Promise<Uint8Array | undefined> {
-    const bytes = await this.#queue.next();
-    if (bytes !== undefined && bytes.length > BUSY_BYTES) {
-      this.#options.onFree();
+  /** Sends bytes, such as a sign of life; a reader with too many is cut off. */
+  override put(bytes: Uint8Array): void {
+    if (this.isEnded || bytes.length === 0) return;
+    if (this.waitingBytes + bytes.length <= MAX_WAITING_BYTES) {
+      return super.put(bytes);
     }
-    return bytes;
+    // What was sent before has its place, from which it may come again.
+    this.clear();
+    super.put(frameBytes({ event: "cut", data: "{}" }));
+    this.#host.onCut();
+    this.end();
   }
 
-  /** Ends at once, as the client has gone. */
-  cancel(): void {
-    this.#queue.cancel();
-  }
-
-  #leave(): void {
-    this.#leaveDigest?.();
-    this.#options.onEnd(this);
+  /** Leaves the digest and the feed. */
+  protected override left(): void {
+    this.digest?.remove(this);
+    this.#host.onEnd(this);
     this.#onEnded?.();
   }
 
-  #put(bytes: Uint8Array): void {
-    const queue = this.#queue;
-    if (queue.isEnded || bytes.length === 0) return;
-    if (queue.waitingBytes + bytes.length > MAX_WAITING_BYTES) {
-      // What was sent before has its place, from which it may come again.
-      queue.clear();
-      queue.put(frameBytes({ event: "cut", data: "{}" }));
-      this.#options.onCut();
-      return this.end();
-    }
-    queue.put(bytes);
+  /** Tells the feed when there is room again. */
+  protected override taken(bytes: Uint8Array): void {
+    if (bytes.length > BUSY_BYTES) this.#host.onFree();
   }
 }

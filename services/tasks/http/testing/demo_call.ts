@@ -33,6 +33,7 @@ export function demoCall(overrides: Partial<CallContext> = {}): CallContext {
     nowMs: 0,
     extraWrites: () => [],
     reauthorize: () => ({ kind: "ok", caller: undefined }),
+    reauthorizer: () => () => ({ kind: "ok", caller: undefined }),
     header: () => undefined,
     isGone: () => false,
     onGone: () => () => {},

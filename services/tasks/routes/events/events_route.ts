@@ -6,7 +6,6 @@
  */
 
 import { MAX_DURATION_CHARS } from "../../../shared/duration.ts";
-import type { Timer } from "../../../shared/clock.ts";
 import { optional } from "../../../shared/schema/object.ts";
 import { type QuerySchema, querySchema } from "../../../shared/schema/query.ts";
 import { commaList } from "../../../shared/schema/query_values.ts";
@@ -24,8 +23,6 @@ import {
 } from "../../domain/event_types.ts";
 import { durationMs } from "../../domain/value_schemas.ts";
 import { toFilter } from "../../engine/events/event_batch.ts";
-import type { EventReader } from "../../engine/events/event_reader.ts";
-import { REGISTRY } from "../../engine/repositories.ts";
 import type { Answer } from "../../http/answer.ts";
 import { type Call, getCaller, getTenant } from "../../http/call.ts";
 import {
@@ -36,6 +33,7 @@ import {
 import { type AnyRoute, defineRoute } from "../../http/route.ts";
 import { noSuchWorker } from "../workers/worker_resource.ts";
 import type { ApiParts } from "../api_parts.ts";
+import { AccessWatch } from "./access_watch.ts";
 
 /** The scope that a caller needs for events about something. */
 export const EVENT_SCOPES: Readonly<Record<EventSubject, Scope>> = {
@@ -46,8 +44,6 @@ export const EVENT_SCOPES: Readonly<Record<EventSubject, Scope>> = {
   webhooks: "webhooks:read",
 };
 
-/** How often it is asked whether a reader still may read. */
-const REAUTHORIZE_MS = 60_000;
 const MIN_EVERY_MS = 100;
 const MAX_EVERY_MS = 60_000;
 const MAX_TYPE_CHARS = 64;
@@ -102,7 +98,8 @@ data: {"type":"task.completed","timestamp":"2027-01-15T08:00:00.021Z",…}
 `;
 
 /** The route of events. */
-export function eventsRoute(parts: ApiParts): AnyRoute {
+export function eventsRoute({ engine }: ApiParts): AnyRoute {
+  const watch = new AccessWatch(engine);
   return defineRoute({
     method: "GET",
     path: "/v1/events",
@@ -135,13 +132,15 @@ export function eventsRoute(parts: ApiParts): AnyRoute {
       },
     },
     problems: ["stopping"],
-    handle: (call) => readEvents(call, parts),
+    handle: (call) => readEvents(call, { engine, watch }),
   });
 }
 
 async function readEvents(
   call: EventsCall,
-  { engine }: ApiParts,
+  { engine, watch }: Pick<ApiParts, "engine"> & {
+    readonly watch: AccessWatch;
+  },
 ): Promise<Answer> {
   const { query } = call;
   const { id: tenantId } = getTenant(call);
@@ -174,9 +173,10 @@ async function readEvents(
       : problem("overloaded", { detail, retryAfterMs: 10_000 });
   }
   const { reader } = opened;
-  const endWatch = watchAccess(call, { reader, scopes, engine });
+  const reauthorize = call.reauthorizer();
+  watch.add({ reader, tenantId, scopes, reauthorize });
+  // Before the answer is given; from then on the server cancels the stream.
   call.onGone(() => reader.cancel());
-  reader.onEnded(endWatch);
   return {
     kind: "stream",
     status: 200,
@@ -216,55 +216,4 @@ function select(
 /** The header of a client that comes again; nothing when it says nothing. */
 function readLastId(header: string | undefined): string | undefined {
   return header === undefined || header === "" ? undefined : header;
-}
-
-/**
- * Ends the reader when its credential ends or loses a scope. It is asked for
- * each minute, and when a key, user or the tenant has changed.
- *
- * @returns a function that ends the watch
- */
-function watchAccess(
-  call: EventsCall,
-  { reader, scopes, engine }: {
-    readonly reader: EventReader;
-    readonly scopes: ScopeSet;
-    readonly engine: ApiParts["engine"];
-  },
-): () => void {
-  const { id } = getTenant(call);
-  const { clock, events, repositories } = engine.parts;
-  const isServed = async (): Promise<boolean> => {
-    const tenant = await repositories.tenants.get(REGISTRY, id);
-    return tenant?.status === "active";
-  };
-  let isAsking = false;
-  const ask = async (): Promise<void> => {
-    if (isAsking) return;
-    isAsking = true;
-    try {
-      const admission = await call.reauthorize();
-      const now = admission.kind === "ok" && admission.caller !== undefined
-        ? getScopes(admission.caller)
-        : new Set<Scope>();
-      if (!scopes.isSubsetOf(now) || !await isServed()) reader.end();
-    } catch {
-      // The store cannot tell; a reader comes again and is asked then.
-      reader.end();
-    } finally {
-      isAsking = false;
-    }
-  };
-  let timer: Timer;
-  const askLater = (): void => {
-    timer = clock.setTimer(() => void ask().then(askLater), REAUTHORIZE_MS);
-  };
-  askLater();
-  const endListening = events.onAccess((tenantId) => {
-    if (tenantId === id) void ask();
-  });
-  return () => {
-    timer.cancel();
-    endListening();
-  };
 }

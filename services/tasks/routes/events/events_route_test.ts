@@ -138,6 +138,23 @@ Deno.test("GET /v1/events shows a key what its scopes are for, and ends with it"
   await api.close();
 });
 
+Deno.test("GET /v1/events ends a minute later at most when its key has expired", async () => {
+  const api = await open();
+  const expires = new Date(api.clock.nowMs() + 30_000).toISOString();
+  const { key } = await makeKey(api, ["tasks:read"], { expires_at: expires });
+  const seen = await api.call("GET", "/v1/events", { key });
+  await api.call("GET", "/v1/events");
+  const { counts } = api.engine.parts.events;
+  await api.clock.advanceAsync(59_000);
+  assertEquals(counts.readers, 2);
+  await api.clock.advanceAsync(2_000);
+  assertEquals(counts.readers, 1);
+  assertEquals(await read(api, seen), ["the end"]);
+  await api.clock.advanceAsync(120_000);
+  assertEquals(counts.readers, 1);
+  await api.close();
+});
+
 Deno.test("GET /v1/events ends when its client goes away", async () => {
   const api = await open();
   const client = new AbortController();
@@ -153,8 +170,9 @@ Deno.test("GET /v1/events ends when its client goes away", async () => {
 async function makeKey(
   api: TestApi,
   scopes: readonly string[],
+  more: Readonly<Record<string, unknown>> = {},
 ): Promise<{ readonly key: string; readonly id: string }> {
-  const body = { name: "reader", scopes };
+  const body = { name: "reader", scopes, ...more };
   const made = await api.call("POST", "/v1/keys", { body });
   assertEquals(made.status, 201, made.text);
   return { key: made.textAt("key"), id: made.textAt("id") };
