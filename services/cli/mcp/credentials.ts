@@ -7,13 +7,8 @@
 
 import { dirname } from "node:path";
 import { syncFolder, writeDurableFile } from "../../shared/data_file.ts";
-import { quote } from "../../shared/quote.ts";
-import { describeError } from "../../shared/settled.ts";
-import {
-  type Credentials,
-  privateText,
-  readCredentialsText,
-} from "./credentials_text.ts";
+import { type Credentials, readCredentialsText } from "./credentials_text.ts";
+import { readSecretFile } from "./secret_file.ts";
 
 /**
  * Reads a file of credentials.
@@ -83,30 +78,4 @@ async function exists(path: string): Promise<boolean> {
     if (error instanceof Deno.errors.NotFound) return false;
     throw error;
   }
-}
-
-/**
- * Reads a file that holds a secret, without the space around it.
- *
- * @param what What it holds, such as `key`, for errors.
- * @throws {Error} when it cannot be read, or others than its owner may read it
- */
-export async function readSecretFile(
-  path: string,
-  what: string,
-): Promise<string> {
-  let text: string;
-  let mode: number | null;
-  try {
-    ({ mode } = await Deno.stat(path));
-    text = await Deno.readTextFile(path);
-  } catch (error) {
-    throw new Error(
-      `Cannot read the ${what} in ${quote(path)}: ${describeError(error)}`,
-    );
-  }
-  const isModed = mode !== null && Deno.build.os !== "windows";
-  return privateText({ text, mode: isModed ? mode ?? undefined : undefined }, {
-    ...{ path, what },
-  });
 }
