@@ -7,6 +7,7 @@
 
 import { dirname } from "node:path";
 import { syncFolder, writeDurableFile } from "../../shared/data_file.ts";
+import { ifThere } from "../../shared/missing_file.ts";
 import { type Credentials, readCredentialsText } from "./credentials_text.ts";
 import { readSecretFile } from "./secret_file.ts";
 
@@ -56,7 +57,7 @@ export async function makeCredentials(
  */
 export async function localCredentials(folder: string): Promise<Credentials> {
   const path = `${folder}/client.json`;
-  if (!await exists(path)) {
+  if (await ifThere(Deno.lstat(path)) === undefined) {
     await Deno.mkdir(folder, { recursive: true, mode: 0o700 });
     // Loaded for the first use alone.
     const { generateDelegateKey } = await import("../../../sdk/account.ts");
@@ -68,14 +69,4 @@ export async function localCredentials(folder: string): Promise<Credentials> {
     await makeCredentials(path, { key, accountId });
   }
   return await readCredentials(path);
-}
-
-async function exists(path: string): Promise<boolean> {
-  try {
-    await Deno.lstat(path);
-    return true;
-  } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return false;
-    throw error;
-  }
 }
