@@ -12,12 +12,12 @@ import type {
   WebhookTestResult,
 } from "./api_types.ts";
 import type { PagedList } from "./pages.ts";
-import {
-  type CallOptions,
-  type ChangeOptions,
-  ifMatch,
-  type MakeOptions,
-  type ServiceCalls,
+import { Resource } from "./resource.ts";
+import type {
+  CallOptions,
+  ChangeOptions,
+  MakeOptions,
+  ServiceCalls,
 } from "./service_calls.ts";
 
 /**
@@ -42,11 +42,11 @@ import {
  * ```
  */
 export class AlertsClient {
-  readonly #calls: ServiceCalls;
+  readonly #alerts: Resource<Alert, AlertList>;
 
   /** Created by a {@linkcode TasksClient}. */
   constructor(calls: ServiceCalls) {
-    this.#calls = calls;
+    this.#alerts = new Resource(calls, "alert");
   }
 
   /**
@@ -56,22 +56,17 @@ export class AlertsClient {
    * @throws {TasksError} When the service refuses.
    */
   create(alert: NewAlert, options: MakeOptions = {}): Promise<Alert> {
-    const call = { path: ["alerts"], body: alert };
-    return this.#calls.make("create the alert", call, options);
+    return this.#alerts.create(alert, options);
   }
 
   /** Lists all alerts. */
   list(
-    { signal, limit }: CallOptions & {
+    options: CallOptions & {
       /** The number of alerts on a page. */
       readonly limit?: number | undefined;
     } = {},
   ): PagedList<Alert, AlertList> {
-    return this.#calls.list("list alerts", {
-      path: ["alerts"],
-      query: { limit },
-      signal,
-    });
+    return this.#alerts.list(options);
   }
 
   /**
@@ -79,9 +74,8 @@ export class AlertsClient {
    *
    * @throws {TasksError} `not_found` and others.
    */
-  async get(id: string, { signal }: CallOptions = {}): Promise<Alert> {
-    const path = ["alerts", id];
-    return await this.#calls.read("show the alert", { path, signal });
+  get(id: string, options: CallOptions = {}): Promise<Alert> {
+    return this.#alerts.get(id, options);
   }
 
   /**
@@ -89,19 +83,13 @@ export class AlertsClient {
    *
    * @throws {TasksError} When the service refuses.
    */
-  async update(
+  update(
     id: string,
     changes: AlertChanges,
     options: ChangeOptions = {},
   ): Promise<Alert> {
-    return await this.#calls.call({
-      action: "change the alert",
-      method: "PUT",
-      path: ["alerts", id],
-      body: changes,
-      headers: ifMatch(options),
-      signal: options.signal,
-    });
+    const call = { method: "PUT", body: changes } as const;
+    return this.#alerts.change(id, call, options);
   }
 
   /**
@@ -109,14 +97,8 @@ export class AlertsClient {
    *
    * @throws {TasksError} When the service refuses.
    */
-  async remove(id: string, options: ChangeOptions = {}): Promise<void> {
-    await this.#calls.call({
-      action: "remove the alert",
-      method: "DELETE",
-      path: ["alerts", id],
-      headers: ifMatch(options),
-      signal: options.signal,
-    });
+  remove(id: string, options: ChangeOptions = {}): Promise<void> {
+    return this.#alerts.remove(id, options);
   }
 
   /**
@@ -125,7 +107,6 @@ export class AlertsClient {
    * @throws {TasksError} When the service refuses.
    */
   test(id: string, options: MakeOptions = {}): Promise<WebhookTestResult> {
-    const call = { path: ["alerts", id, "test"], body: undefined };
-    return this.#calls.make("test the alert", call, options);
+    return this.#alerts.act(id, { verb: "test" }, options);
   }
 }

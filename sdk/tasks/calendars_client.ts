@@ -6,11 +6,11 @@
 
 import type { Calendar, CalendarList } from "./api_types.ts";
 import type { PagedList } from "./pages.ts";
-import {
-  type CallOptions,
-  type ChangeOptions,
-  ifMatch,
-  type ServiceCalls,
+import { Resource } from "./resource.ts";
+import type {
+  CallOptions,
+  ChangeOptions,
+  ServiceCalls,
 } from "./service_calls.ts";
 
 /** Milliseconds that the service may take to find the dates of many tasks. */
@@ -42,11 +42,11 @@ const MOVING_MS = 60_000;
  * ```
  */
 export class CalendarsClient {
-  readonly #calls: ServiceCalls;
+  readonly #calendars: Resource<Calendar, CalendarList>;
 
   /** Created by a {@linkcode TasksClient}. */
   constructor(calls: ServiceCalls) {
-    this.#calls = calls;
+    this.#calendars = new Resource(calls, "calendar");
   }
 
   /**
@@ -55,34 +55,25 @@ export class CalendarsClient {
    *
    * @throws {TasksError} `invalid` when the file cannot be read, and others.
    */
-  async put(
+  put(
     name: string,
     ical: string,
     options: ChangeOptions = {},
   ): Promise<Calendar> {
-    return await this.#calls.call({
-      action: "put the calendar",
-      method: "PUT",
-      path: ["calendars", name],
-      body: { ical },
-      headers: ifMatch(options),
+    return this.#calendars.change(name, {
+      ...{ verb: "put", method: "PUT", body: { ical } },
       extraMs: MOVING_MS,
-      signal: options.signal,
-    });
+    }, options);
   }
 
   /** Lists all calendars, without their files. */
   list(
-    { signal, limit }: CallOptions & {
+    options: CallOptions & {
       /** The number of calendars on a page. */
       readonly limit?: number | undefined;
     } = {},
   ): PagedList<Calendar, CalendarList> {
-    return this.#calls.list("list calendars", {
-      path: ["calendars"],
-      query: { limit },
-      signal,
-    });
+    return this.#calendars.list(options);
   }
 
   /**
@@ -90,9 +81,8 @@ export class CalendarsClient {
    *
    * @throws {TasksError} `not_found` and others.
    */
-  async get(name: string, { signal }: CallOptions = {}): Promise<Calendar> {
-    const path = ["calendars", name];
-    return await this.#calls.read("show the calendar", { path, signal });
+  get(name: string, options: CallOptions = {}): Promise<Calendar> {
+    return this.#calendars.get(name, options);
   }
 
   /**
@@ -100,13 +90,7 @@ export class CalendarsClient {
    *
    * @throws {TasksError} `calendar_in_use` while a live task names it.
    */
-  async remove(name: string, options: ChangeOptions = {}): Promise<void> {
-    await this.#calls.call({
-      action: "remove the calendar",
-      method: "DELETE",
-      path: ["calendars", name],
-      headers: ifMatch(options),
-      signal: options.signal,
-    });
+  remove(name: string, options: ChangeOptions = {}): Promise<void> {
+    return this.#calendars.remove(name, options);
   }
 }

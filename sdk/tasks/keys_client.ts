@@ -13,6 +13,7 @@ import type {
 } from "./api_types.ts";
 import type { Time } from "./job_types.ts";
 import type { PagedList } from "./pages.ts";
+import { Resource } from "./resource.ts";
 import type {
   CallOptions,
   MakeOptions,
@@ -38,11 +39,11 @@ import { timeText } from "./times.ts";
  * ```
  */
 export class KeysClient {
-  readonly #calls: ServiceCalls;
+  readonly #keys: Resource<ApiKey, ApiKeyList>;
 
   /** Created by a {@linkcode TasksClient}. */
   constructor(calls: ServiceCalls) {
-    this.#calls = calls;
+    this.#keys = new Resource(calls, "key");
   }
 
   /**
@@ -58,22 +59,17 @@ export class KeysClient {
     options: MakeOptions = {},
   ): Promise<MadeApiKey> {
     if (key.expires_at) timeText(key.expires_at, "expires_at");
-    const call = { path: ["keys"], body: key };
-    return this.#calls.make("create the key", call, options);
+    return this.#keys.create(key, options);
   }
 
   /** Lists all keys, without their secrets. */
   list(
-    { signal, limit }: CallOptions & {
+    options: CallOptions & {
       /** The number of keys on a page. */
       readonly limit?: number | undefined;
     } = {},
   ): PagedList<ApiKey, ApiKeyList> {
-    return this.#calls.list("list keys", {
-      path: ["keys"],
-      query: { limit },
-      signal,
-    });
+    return this.#keys.list(options);
   }
 
   /**
@@ -81,11 +77,8 @@ export class KeysClient {
    *
    * @throws {TasksError} `not_found` and others.
    */
-  async get(id: string, { signal }: CallOptions = {}): Promise<ApiKey> {
-    return await this.#calls.read("show the key", {
-      path: ["keys", id],
-      signal,
-    });
+  get(id: string, options: CallOptions = {}): Promise<ApiKey> {
+    return this.#keys.get(id, options);
   }
 
   /**
@@ -93,11 +86,8 @@ export class KeysClient {
    *
    * @throws {TasksError} When the service refuses.
    */
-  async remove(id: string, { signal }: CallOptions = {}): Promise<void> {
-    await this.#calls.call({
-      ...{ action: "remove the key", method: "DELETE", path: ["keys", id] },
-      signal,
-    });
+  remove(id: string, { signal }: CallOptions = {}): Promise<void> {
+    return this.#keys.remove(id, { signal });
   }
 
   /**
@@ -116,9 +106,7 @@ export class KeysClient {
     } = {},
   ): Promise<MadeApiKey> {
     const { overlap } = options;
-    return this.#calls.make("rotate the key", {
-      path: ["keys", id, "rotate"],
-      body: overlap === undefined ? {} : { overlap },
-    }, options);
+    const body = overlap === undefined ? {} : { overlap };
+    return this.#keys.act(id, { verb: "rotate", body }, options);
   }
 }

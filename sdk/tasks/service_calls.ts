@@ -97,11 +97,6 @@ export interface ChangeOptions extends CallOptions {
   readonly ifVersion?: number | undefined;
 }
 
-/** The header that makes a change depend on the version. */
-export function ifMatch({ ifVersion }: ChangeOptions): Record<string, string> {
-  return ifVersion === undefined ? {} : { "if-match": `"${ifVersion}"` };
-}
-
 /** Parameters of a query; the values of a list are joined with commas. */
 type Query = Readonly<
   Record<

@@ -40,10 +40,10 @@ import { CalendarsClient } from "./calendars_client.ts";
 import { type EventsOptions, readEvents, type TenantEvent } from "./events.ts";
 import { KeysClient } from "./keys_client.ts";
 import type { PagedList } from "./pages.ts";
+import { Resource } from "./resource.ts";
 import {
   type CallOptions,
   type ChangeOptions,
-  ifMatch,
   type MakeOptions,
   ServiceCalls,
   type TasksConnection,
@@ -160,6 +160,7 @@ const NO_BODY = {} as const;
  */
 export class TasksClient<Jobs extends JobTypes<Jobs> = AnyJobs> {
   readonly #calls: ServiceCalls;
+  readonly #tasks: Resource<TaskOf<Jobs, JobName<Jobs>>, TaskList>;
   /** Manages workers and their secrets. */
   readonly workers: WorkersClient;
   /** Manages API keys. */
@@ -178,6 +179,7 @@ export class TasksClient<Jobs extends JobTypes<Jobs> = AnyJobs> {
    */
   constructor(connection: TasksConnection) {
     this.#calls = new ServiceCalls(connection);
+    this.#tasks = new Resource(this.#calls, "task");
     this.workers = new WorkersClient(this.#calls);
     this.keys = new KeysClient(this.#calls);
     this.calendars = new CalendarsClient(this.#calls);
@@ -198,8 +200,7 @@ export class TasksClient<Jobs extends JobTypes<Jobs> = AnyJobs> {
     options: MakeOptions = {},
   ): Promise<TaskOf<Jobs, Job>> {
     checkTimes(task);
-    const call = { path: ["tasks"], body: task };
-    return await this.#calls.make("create the task", call, options);
+    return await this.#tasks.create(task, options);
   }
 
   /**
@@ -272,10 +273,9 @@ export class TasksClient<Jobs extends JobTypes<Jobs> = AnyJobs> {
    */
   async get<Job extends JobName<Jobs> = JobName<Jobs>>(
     id: string,
-    { signal }: CallOptions = {},
+    options: CallOptions = {},
   ): Promise<TaskOf<Jobs, Job>> {
-    const path = ["tasks", id];
-    return await this.#calls.read("show the task", { path, signal });
+    return await this.#tasks.get(id, options);
   }
 
   /**
@@ -356,14 +356,8 @@ export class TasksClient<Jobs extends JobTypes<Jobs> = AnyJobs> {
    *
    * @throws {TasksError} When the service refuses.
    */
-  async remove(id: string, options: ChangeOptions = {}): Promise<void> {
-    await this.#calls.call({
-      action: "remove the task",
-      method: "DELETE",
-      path: ["tasks", id],
-      headers: ifMatch(options),
-      signal: options.signal,
-    });
+  remove(id: string, options: ChangeOptions = {}): Promise<void> {
+    return this.#tasks.remove(id, options);
   }
 
   /**
@@ -381,7 +375,7 @@ export class TasksClient<Jobs extends JobTypes<Jobs> = AnyJobs> {
   ): Promise<TaskOf<Jobs, JobName<Jobs>>> {
     const { reason } = options;
     const body = reason === undefined ? NO_BODY : { reason };
-    return this.#act(id, { verb: "cancel", body, options });
+    return this.#tasks.act(id, { verb: "cancel", body }, options);
   }
 
   /**
@@ -403,7 +397,7 @@ export class TasksClient<Jobs extends JobTypes<Jobs> = AnyJobs> {
   ): Promise<TaskOf<Jobs, JobName<Jobs>>> {
     const { revivesDependents: revives = true } = options;
     const body = revives ? NO_BODY : { revive_dependents: false };
-    return this.#act(id, { verb: "retry", body, options });
+    return this.#tasks.act(id, { verb: "retry", body }, options);
   }
 
   /**
@@ -415,7 +409,7 @@ export class TasksClient<Jobs extends JobTypes<Jobs> = AnyJobs> {
     id: string,
     options: MakeOptions & ChangeOptions = {},
   ): Promise<TaskOf<Jobs, JobName<Jobs>>> {
-    return this.#act(id, { verb: "run", body: NO_BODY, options });
+    return this.#tasks.act(id, { verb: "run", body: NO_BODY }, options);
   }
 
   /**
@@ -427,7 +421,7 @@ export class TasksClient<Jobs extends JobTypes<Jobs> = AnyJobs> {
     id: string,
     options: MakeOptions & ChangeOptions = {},
   ): Promise<TaskOf<Jobs, JobName<Jobs>>> {
-    return this.#act(id, { verb: "pause", body: NO_BODY, options });
+    return this.#tasks.act(id, { verb: "pause", body: NO_BODY }, options);
   }
 
   /**
@@ -439,7 +433,7 @@ export class TasksClient<Jobs extends JobTypes<Jobs> = AnyJobs> {
     id: string,
     options: MakeOptions & ChangeOptions = {},
   ): Promise<TaskOf<Jobs, JobName<Jobs>>> {
-    return this.#act(id, { verb: "resume", body: NO_BODY, options });
+    return this.#tasks.act(id, { verb: "resume", body: NO_BODY }, options);
   }
 
   /**
@@ -462,12 +456,11 @@ export class TasksClient<Jobs extends JobTypes<Jobs> = AnyJobs> {
     options: MakeOptions & ChangeOptions = {},
   ): Promise<TaskOf<Jobs, JobName<Jobs>>> {
     const { name, data = null } = event;
-    return this.#act(id, {
+    return this.#tasks.act(id, {
       verb: "events",
       action: "send the event to the task",
       body: { event: name, data },
-      options,
-    });
+    }, options);
   }
 
   /**
@@ -678,14 +671,7 @@ export class TasksClient<Jobs extends JobTypes<Jobs> = AnyJobs> {
     },
   ): Promise<TaskOf<Jobs, JobName<Jobs>>> {
     checkTimes(changes);
-    return await this.#calls.call({
-      action: "change the task",
-      method,
-      path: ["tasks", id],
-      body: changes,
-      headers: ifMatch(options),
-      signal: options.signal,
-    });
+    return await this.#tasks.change(id, { method, body: changes }, options);
   }
 
   #decide(
@@ -694,24 +680,10 @@ export class TasksClient<Jobs extends JobTypes<Jobs> = AnyJobs> {
     options: DecideOptions,
   ): Promise<TaskOf<Jobs, JobName<Jobs>>> {
     const { comment } = options;
-    return this.#act(id, {
+    return this.#tasks.act(id, {
       verb: "approval",
       action: `${decision} what the task waits for`,
       body: { decision, comment },
-      options,
-    });
-  }
-
-  async #act(
-    id: string,
-    { verb, action = `${verb} the task`, body, options }: {
-      readonly verb: string;
-      readonly action?: string;
-      readonly body: unknown;
-      readonly options: MakeOptions & ChangeOptions;
-    },
-  ): Promise<TaskOf<Jobs, JobName<Jobs>>> {
-    const call = { path: ["tasks", id, verb], body, headers: ifMatch(options) };
-    return await this.#calls.make(action, call, options);
+    }, options);
   }
 }

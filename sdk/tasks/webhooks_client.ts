@@ -15,12 +15,12 @@ import type {
   WebhookTestResult,
 } from "./api_types.ts";
 import type { PagedList } from "./pages.ts";
-import {
-  type CallOptions,
-  type ChangeOptions,
-  ifMatch,
-  type MakeOptions,
-  type ServiceCalls,
+import { Resource } from "./resource.ts";
+import type {
+  CallOptions,
+  ChangeOptions,
+  MakeOptions,
+  ServiceCalls,
 } from "./service_calls.ts";
 
 /** Which deliveries are listed. */
@@ -62,10 +62,12 @@ export interface DeliveryFilter {
  */
 export class WebhooksClient {
   readonly #calls: ServiceCalls;
+  readonly #webhooks: Resource<Webhook, WebhookList>;
 
   /** Created by a {@linkcode TasksClient}. */
   constructor(calls: ServiceCalls) {
     this.#calls = calls;
+    this.#webhooks = new Resource(calls, "webhook");
   }
 
   /**
@@ -75,22 +77,17 @@ export class WebhooksClient {
    * @throws {TasksError} When the service refuses.
    */
   create(webhook: NewWebhook, options: MakeOptions = {}): Promise<Webhook> {
-    const call = { path: ["webhooks"], body: webhook };
-    return this.#calls.make("create the webhook", call, options);
+    return this.#webhooks.create(webhook, options);
   }
 
   /** Lists all webhooks. */
   list(
-    { signal, limit }: CallOptions & {
+    options: CallOptions & {
       /** The number of webhooks on a page. */
       readonly limit?: number | undefined;
     } = {},
   ): PagedList<Webhook, WebhookList> {
-    return this.#calls.list("list webhooks", {
-      path: ["webhooks"],
-      query: { limit },
-      signal,
-    });
+    return this.#webhooks.list(options);
   }
 
   /**
@@ -98,9 +95,8 @@ export class WebhooksClient {
    *
    * @throws {TasksError} `not_found` and others.
    */
-  async get(id: string, { signal }: CallOptions = {}): Promise<Webhook> {
-    const path = ["webhooks", id];
-    return await this.#calls.read("show the webhook", { path, signal });
+  get(id: string, options: CallOptions = {}): Promise<Webhook> {
+    return this.#webhooks.get(id, options);
   }
 
   /**
@@ -109,19 +105,13 @@ export class WebhooksClient {
    *
    * @throws {TasksError} When the service refuses.
    */
-  async update(
+  update(
     id: string,
     changes: WebhookChanges,
     options: ChangeOptions = {},
   ): Promise<Webhook> {
-    return await this.#calls.call({
-      action: "change the webhook",
-      method: "PATCH",
-      path: ["webhooks", id],
-      body: changes,
-      headers: ifMatch(options),
-      signal: options.signal,
-    });
+    const call = { method: "PATCH", body: changes } as const;
+    return this.#webhooks.change(id, call, options);
   }
 
   /**
@@ -129,14 +119,8 @@ export class WebhooksClient {
    *
    * @throws {TasksError} When the service refuses.
    */
-  async remove(id: string, options: ChangeOptions = {}): Promise<void> {
-    await this.#calls.call({
-      action: "remove the webhook",
-      method: "DELETE",
-      path: ["webhooks", id],
-      headers: ifMatch(options),
-      signal: options.signal,
-    });
+  remove(id: string, options: ChangeOptions = {}): Promise<void> {
+    return this.#webhooks.remove(id, options);
   }
 
   /**
@@ -146,8 +130,8 @@ export class WebhooksClient {
    * @throws {TasksError} When the service refuses.
    */
   rotate(id: string, options: MakeOptions = {}): Promise<Webhook> {
-    const call = { path: ["webhooks", id, "rotate"], body: undefined };
-    return this.#calls.make("rotate the webhook's secret", call, options);
+    const act = { verb: "rotate", action: "rotate the webhook's secret" };
+    return this.#webhooks.act(id, act, options);
   }
 
   /**
@@ -156,8 +140,7 @@ export class WebhooksClient {
    * @throws {TasksError} When the service refuses.
    */
   test(id: string, options: MakeOptions = {}): Promise<WebhookTestResult> {
-    const call = { path: ["webhooks", id, "test"], body: undefined };
-    return this.#calls.make("test the webhook", call, options);
+    return this.#webhooks.act(id, { verb: "test" }, options);
   }
 
   /** Lists deliveries, the newest first. */

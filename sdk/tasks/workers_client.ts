@@ -17,13 +17,12 @@ import type {
 } from "./api_types.ts";
 import type { Time } from "./job_types.ts";
 import type { PagedList } from "./pages.ts";
-import {
-  type CallOptions,
-  type ChangeOptions,
-  ifMatch,
-  type MakeOptions,
-  type ServiceCall,
-  type ServiceCalls,
+import { Resource } from "./resource.ts";
+import type {
+  CallOptions,
+  ChangeOptions,
+  MakeOptions,
+  ServiceCalls,
 } from "./service_calls.ts";
 import { TasksError, type TasksErrorCode } from "./tasks_error.ts";
 import { timeText } from "./times.ts";
@@ -64,10 +63,12 @@ export interface SecretPlace {
  */
 export class WorkersClient {
   readonly #calls: ServiceCalls;
+  readonly #workers: Resource<TaskWorker, WorkerPage>;
 
   /** Created by a {@linkcode TasksClient}. */
   constructor(calls: ServiceCalls) {
     this.#calls = calls;
+    this.#workers = new Resource(calls, "worker");
   }
 
   /**
@@ -76,12 +77,11 @@ export class WorkersClient {
    *
    * @throws {TasksError} `name_taken`, `invalid` and others.
    */
-  async create(
+  create(
     worker: NewWorker,
     options: MakeOptions = {},
   ): Promise<TaskWorker> {
-    const call = { path: ["workers"], body: worker };
-    return await this.#calls.make("create the worker", call, options);
+    return this.#workers.create(worker, options);
   }
 
   /**
@@ -98,7 +98,9 @@ export class WorkersClient {
     const known = async (): Promise<TaskWorker> =>
       Object.values(values).every((value) => value === undefined)
         ? await this.get(name, options)
-        : await this.#change(name, { method: "PUT", body: values }, options);
+        : await this.#workers.change(name, {
+          ...{ method: "PUT", body: values },
+        }, options);
     try {
       return await known();
     } catch (error) {
@@ -115,16 +117,12 @@ export class WorkersClient {
 
   /** Lists all workers. */
   list(
-    { signal, limit }: CallOptions & {
+    options: CallOptions & {
       /** The number of workers on a page. */
       readonly limit?: number | undefined;
     } = {},
   ): PagedList<TaskWorker, WorkerPage> {
-    return this.#calls.list("list workers", {
-      path: ["workers"],
-      query: { limit },
-      signal,
-    });
+    return this.#workers.list(options);
   }
 
   /**
@@ -132,9 +130,8 @@ export class WorkersClient {
    *
    * @throws {TasksError} `not_found` and others.
    */
-  get(worker: string, { signal }: CallOptions = {}): Promise<TaskWorker> {
-    const path = ["workers", worker];
-    return this.#calls.read("show the worker", { path, signal });
+  get(worker: string, options: CallOptions = {}): Promise<TaskWorker> {
+    return this.#workers.get(worker, options);
   }
 
   /**
@@ -147,7 +144,8 @@ export class WorkersClient {
     changes: WorkerChanges,
     options: ChangeOptions = {},
   ): Promise<TaskWorker> {
-    return this.#change(worker, { method: "PATCH", body: changes }, options);
+    const call = { method: "PATCH", body: changes } as const;
+    return this.#workers.change(worker, call, options);
   }
 
   /**
@@ -156,7 +154,7 @@ export class WorkersClient {
    * @throws {TasksError} `worker_in_use` when it has tasks that have not ended,
    * unless `cancelsTasks` is true.
    */
-  async remove(
+  remove(
     worker: string,
     { cancelsTasks = false, signal }: CallOptions & {
       /**
@@ -167,13 +165,8 @@ export class WorkersClient {
       readonly cancelsTasks?: boolean | undefined;
     } = {},
   ): Promise<void> {
-    await this.#calls.call({
-      action: "remove the worker",
-      method: "DELETE",
-      path: ["workers", worker],
-      query: cancelsTasks ? { cancel: true } : {},
-      signal,
-    });
+    const query = cancelsTasks ? { cancel: true } : {};
+    return this.#workers.remove(worker, { query, signal });
   }
 
   /**
@@ -182,10 +175,7 @@ export class WorkersClient {
    * @throws {TasksError} When the service refuses.
    */
   pause(worker: string, options: MakeOptions = {}): Promise<TaskWorker> {
-    return this.#calls.make("pause the worker", {
-      path: ["workers", worker, "pause"],
-      body: {},
-    }, options);
+    return this.#workers.act(worker, { verb: "pause", body: {} }, options);
   }
 
   /**
@@ -194,10 +184,7 @@ export class WorkersClient {
    * @throws {TasksError} When the service refuses.
    */
   resume(worker: string, options: MakeOptions = {}): Promise<TaskWorker> {
-    return this.#calls.make("resume the worker", {
-      path: ["workers", worker, "resume"],
-      body: {},
-    }, options);
+    return this.#workers.act(worker, { verb: "resume", body: {} }, options);
   }
 
   /**
@@ -210,9 +197,8 @@ export class WorkersClient {
     test: WorkerTest = {},
     options: MakeOptions = {},
   ): Promise<WorkerTestResult> {
-    return this.#calls.make("try the worker", {
-      path: ["workers", worker, "test"],
-      body: test,
+    return this.#workers.act(worker, {
+      ...{ verb: "test", action: "try the worker", body: test },
       extraMs: 60_000,
     }, options);
   }
@@ -296,10 +282,8 @@ export class WorkersClient {
     secrets: NewSecrets,
     options: MakeOptions = {},
   ): Promise<AddedSecrets> {
-    return this.#calls.make("keep the secrets", {
-      path: ["workers", worker, "secrets"],
-      body: secrets,
-    }, options);
+    const act = { verb: "secrets", action: "keep the secrets", body: secrets };
+    return this.#workers.act(worker, act, options);
   }
 
   /**
@@ -317,20 +301,6 @@ export class WorkersClient {
       method: "DELETE",
       path: ["workers", worker, "secrets", name],
       signal,
-    });
-  }
-
-  async #change(
-    worker: string,
-    call: Pick<ServiceCall, "method" | "body">,
-    options: ChangeOptions,
-  ): Promise<TaskWorker> {
-    return await this.#calls.call({
-      action: "change the worker",
-      path: ["workers", worker],
-      ...call,
-      headers: ifMatch(options),
-      signal: options.signal,
     });
   }
 }

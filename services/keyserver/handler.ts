@@ -11,7 +11,7 @@ import {
   deriveUserKey,
   toFullId,
 } from "../../sdk/vault/identity_encryption.ts";
-import type { Clock } from "../shared/clock.ts";
+import { type Clock, steadyMs } from "../shared/clock.ts";
 import type { FairTurns, Turn } from "../shared/fair_turns.ts";
 import { toClientGroup } from "../shared/http/client_address.ts";
 import type {
@@ -298,10 +298,6 @@ function refusal(
   status?: number,
 ): Outcome {
   return { outcome: error, response: failure(error, message, status) };
-}
-
-function steadyMs(clock: Clock): number {
-  return clock.monotonicMs?.() ?? clock.nowMs();
 }
 
 /**

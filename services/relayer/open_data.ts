@@ -5,6 +5,7 @@
  * @module
  */
 
+import { removeIfThere } from "../shared/missing_file.ts";
 import type { RelayerParts } from "./api/parts.ts";
 import { writeDurableFile } from "../shared/data_file.ts";
 import type { OpenRpc } from "./ledger/embedded_rpc.ts";
@@ -154,9 +155,7 @@ async function tryWriteFile(folder: string): Promise<void> {
   try {
     await writeDurableFile(path, new Uint8Array(PROBE_BYTES));
   } finally {
-    await Deno.remove(path).catch((error) => {
-      if (!(error instanceof Deno.errors.NotFound)) throw error;
-    });
+    await removeIfThere(path);
   }
 }
 

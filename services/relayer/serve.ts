@@ -4,6 +4,7 @@
  * @module
  */
 
+import { steadyMs } from "../shared/clock.ts";
 import { FairTurns } from "../shared/fair_turns.ts";
 import { parseTrustedProxies } from "../shared/http/client_address.ts";
 import { landingPages } from "../shared/http/landing_page.ts";
@@ -29,7 +30,6 @@ import { relayerDocument } from "./api/document/relayer_document.ts";
 import { withCors } from "./api/cors.ts";
 import { allRoutes, createHandler } from "./api/handler.ts";
 import type { RelayerParts } from "./api/parts.ts";
-import { steadyMs } from "./concurrency/bounded_work.ts";
 import { WatchedEmbedder } from "./embed/watched_embedder.ts";
 import { ActivityLog, STEP_MS } from "./console/activity_log.ts";
 import type { RelayerConsole } from "./console/console.tsx";

@@ -47,6 +47,14 @@ export const systemClock: Clock = {
 };
 
 /**
+ * Milliseconds that are only comparable with other readings of the same clock:
+ * its monotonic time, or its time of day where it has no other.
+ */
+export function steadyMs(clock: Pick<Clock, "nowMs" | "monotonicMs">): number {
+  return clock.monotonicMs?.() ?? clock.nowMs();
+}
+
+/**
  * A clock for durations: the same timers, and a time that only increases, so
  * that a deadline is kept even when the time of day is set back meanwhile. Its
  * `nowMs` counts from an arbitrary instant.
@@ -54,7 +62,7 @@ export const systemClock: Clock = {
 export function steadyClock(clock: Clock): Clock {
   if (clock.monotonicMs === undefined) return clock;
   return {
-    nowMs: () => clock.monotonicMs?.() ?? clock.nowMs(),
+    nowMs: () => steadyMs(clock),
     setTimer: (callback, delayMs) => clock.setTimer(callback, delayMs),
   };
 }

@@ -29,7 +29,7 @@ export function nearest(
     if (Math.abs(candidate.length - word.length) >= bestDistance) continue;
     const distance = editDistance(wanted, {
       to: candidate.toLowerCase(),
-      below: bestDistance,
+      most: bestDistance - 1,
     });
     if (distance < bestDistance) {
       bestDistance = distance;
@@ -40,12 +40,13 @@ export function nearest(
 }
 
 /**
- * Optimal string alignment: a swap of neighbours counts as one step. Anything
- * that is not `below` is as good as infinite.
+ * How many letters have to be changed, left out, put in or swapped with their
+ * neighbour (optimal string alignment); Infinity, or any number above `most`,
+ * when there are more. Words have at most 255 letters.
  */
-function editDistance(
+export function editDistance(
   left: string,
-  { to: right, below }: { readonly to: string; readonly below: number },
+  { to: right, most }: { readonly to: string; readonly most: number },
 ): number {
   const width = right.length + 1;
   // Three rows in turn: this one, the last one, and the one before that.
@@ -71,8 +72,8 @@ function editDistance(
       rows[row + j] = steps;
       if (steps < least) least = steps;
     }
-    // A swap reaches back two rows, by one step.
-    if (least > below) return Infinity;
+    // A swap reaches over a row, but costs no less than a step into it.
+    if (least > most) return Infinity;
   }
   return rows[left.length % 3 * width + right.length]!;
 }

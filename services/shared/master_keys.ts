@@ -15,6 +15,7 @@
 import { sha256 } from "@noble/hashes/sha2.js";
 import { syncFolder, tighten, writeDurableFile } from "./data_file.ts";
 import type { Logger } from "./logger.ts";
+import { readIfThere } from "./missing_file.ts";
 import { quote } from "./quote.ts";
 import { randomBytes } from "./random_bytes.ts";
 
@@ -245,15 +246,6 @@ export async function readMasterKeyFile(
     tighten(path);
   }
   return outcome.keys;
-}
-
-async function readIfThere(path: string): Promise<string | undefined> {
-  try {
-    return await Deno.readTextFile(path);
-  } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return undefined;
-    throw error;
-  }
 }
 
 /** Writes the file so that a crash leaves the whole file or none. */

@@ -7,6 +7,7 @@
  */
 
 import { syncFolder } from "../shared/data_file.ts";
+import { readIfThere } from "../shared/missing_file.ts";
 import { settle } from "../shared/settled.ts";
 import { randomBytes } from "../shared/random_bytes.ts";
 import type { Clock } from "../shared/clock.ts";
@@ -361,16 +362,6 @@ async function openCertificate(
   if (outcome.kind === "open") return outcome.files;
   problems.push(`Cannot serve https: ${outcome.problem}`);
   return undefined;
-}
-
-/** Reads a text file; undefined when the file does not exist. */
-export async function readIfThere(path: string): Promise<string | undefined> {
-  try {
-    return await Deno.readTextFile(path);
-  } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return undefined;
-    throw error;
-  }
 }
 
 /**

@@ -4,11 +4,11 @@ import {
   assertRejects,
   assertStringIncludes,
 } from "@std/assert";
+import { readIfThere } from "../shared/missing_file.ts";
 import { readSettings } from "../shared/settings.ts";
 import {
   configurationFaults,
   createPrivately,
-  readIfThere,
   settingFaults,
   settingWarnings,
 } from "./configuration.ts";

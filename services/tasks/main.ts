@@ -5,6 +5,7 @@
  * @module
  */
 
+import { readIfThere } from "../shared/missing_file.ts";
 import { randomBytes } from "../shared/random_bytes.ts";
 import { systemClock } from "../shared/clock.ts";
 import { startFault } from "../shared/lifecycle.ts";
@@ -19,11 +20,7 @@ import {
 import { readSettings } from "../shared/settings.ts";
 import { WatchThread } from "../shared/watch/watch_thread.ts";
 import type { TransferOptions } from "./cli/transfer_commands.ts";
-import {
-  configurationFaults,
-  readConfiguration,
-  readIfThere,
-} from "./configuration.ts";
+import { configurationFaults, readConfiguration } from "./configuration.ts";
 import { quietLogger } from "./quiet_logger.ts";
 import { type OpenKeysOutcome, openMasterKeys } from "./secrets/master_keys.ts";
 import {

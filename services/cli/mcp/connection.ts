@@ -10,9 +10,9 @@ import type { MemFetch } from "../../../sdk/memory/round_trip.ts";
 import type { Clock } from "../../shared/clock.ts";
 import type { Logger } from "../../shared/logger.ts";
 import type { ReadVariable } from "../../shared/settings.ts";
-import { readSecretFile } from "./credentials.ts";
 import type { MemoryPlace } from "./memory_place.ts";
 import { createRemoteMem, namespaceOptions } from "./remote_memory.ts";
+import { readSecretFile } from "./secret_file.ts";
 
 /** Memories that a command works with. */
 export interface OpenMemory {

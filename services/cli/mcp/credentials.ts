@@ -7,13 +7,9 @@
 
 import { dirname } from "node:path";
 import { syncFolder, writeDurableFile } from "../../shared/data_file.ts";
-import { quote } from "../../shared/quote.ts";
-import { describeError } from "../../shared/settled.ts";
-import {
-  type Credentials,
-  privateText,
-  readCredentialsText,
-} from "./credentials_text.ts";
+import { ifThere } from "../../shared/missing_file.ts";
+import { type Credentials, readCredentialsText } from "./credentials_text.ts";
+import { readSecretFile } from "./secret_file.ts";
 
 /**
  * Reads a file of credentials.
@@ -61,7 +57,7 @@ export async function makeCredentials(
  */
 export async function localCredentials(folder: string): Promise<Credentials> {
   const path = `${folder}/client.json`;
-  if (!await exists(path)) {
+  if (await ifThere(Deno.lstat(path)) === undefined) {
     await Deno.mkdir(folder, { recursive: true, mode: 0o700 });
     // Loaded for the first use alone.
     const { generateDelegateKey } = await import("../../../sdk/account.ts");
@@ -73,40 +69,4 @@ export async function localCredentials(folder: string): Promise<Credentials> {
     await makeCredentials(path, { key, accountId });
   }
   return await readCredentials(path);
-}
-
-async function exists(path: string): Promise<boolean> {
-  try {
-    await Deno.lstat(path);
-    return true;
-  } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return false;
-    throw error;
-  }
-}
-
-/**
- * Reads a file that holds a secret, without the space around it.
- *
- * @param what What it holds, such as `key`, for errors.
- * @throws {Error} when it cannot be read, or others than its owner may read it
- */
-export async function readSecretFile(
-  path: string,
-  what: string,
-): Promise<string> {
-  let text: string;
-  let mode: number | null;
-  try {
-    ({ mode } = await Deno.stat(path));
-    text = await Deno.readTextFile(path);
-  } catch (error) {
-    throw new Error(
-      `Cannot read the ${what} in ${quote(path)}: ${describeError(error)}`,
-    );
-  }
-  const isModed = mode !== null && Deno.build.os !== "windows";
-  return privateText({ text, mode: isModed ? mode ?? undefined : undefined }, {
-    ...{ path, what },
-  });
 }

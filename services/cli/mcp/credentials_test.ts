@@ -3,7 +3,6 @@ import {
   localCredentials,
   makeCredentials,
   readCredentials,
-  readSecretFile,
 } from "./credentials.ts";
 
 async function withFolder(
@@ -55,20 +54,6 @@ Deno.test("readCredentials() says what is wrong with a file, and never shows wha
       );
       assertEquals(String(error).includes("s3cret"), false);
     }
-  });
-});
-
-Deno.test("readSecretFile() refuses a file that others may read", async () => {
-  await withFolder(async (folder) => {
-    const path = `${folder}/key`;
-    await Deno.writeTextFile(path, " s3cret\n", { mode: 0o600 });
-    assertEquals(await readSecretFile(path, "key"), "s3cret");
-    await Deno.chmod(path, 0o640);
-    await assertRejects(
-      () => readSecretFile(path, "key"),
-      Error,
-      "its mode is 640; run chmod 600 on it",
-    );
   });
 });
 

@@ -46,31 +46,6 @@ export function readCredentialsText(text: string, path: string): Credentials {
   return { key, accountId, ...(isUrl ? { relayerUrl } : {}) };
 }
 
-/**
- * Returns the text of a file with a secret, without the space around it.
- *
- * @param mode The mode of the file; undefined on systems without modes.
- * @throws {Error} when others than its owner may read it
- */
-export function privateText(
-  { text, mode }: { readonly text: string; readonly mode: number | undefined },
-  { path, what }: {
-    /** The file, for errors. */
-    readonly path: string;
-    /** What it holds, such as `key`, for errors. */
-    readonly what: string;
-  },
-): string {
-  if (mode !== undefined && (mode & 0o077) !== 0) {
-    const shown = (mode & 0o777).toString(8);
-    throw new Error(
-      `Cannot use the ${what} in ${quote(path)}: others may read the file, ` +
-        `its mode is ${shown}; run chmod 600 on it`,
-    );
-  }
-  return text.trim();
-}
-
 function unusable(path: string, reason: string): Error {
   return new Error(
     `Cannot use the credentials in ${quote(path)}: ${reason}; make them ` +

@@ -11,6 +11,7 @@ import { tighten } from "../../shared/data_file.ts";
 import type { HttpHandler } from "../../shared/http/exchange.ts";
 import { Http1Server } from "../../shared/http1/server.ts";
 import type { Logger } from "../../shared/logger.ts";
+import { removeIfThere } from "../../shared/missing_file.ts";
 
 /**
  * The longest path of a socket in bytes: macOS has room for 104, Linux for 108,
@@ -134,12 +135,4 @@ async function removeSocket(folder: string): Promise<void> {
   if (path === linkPath(folder) || !place.includes(PREFIX)) return;
   await removeIfThere(path);
   await removeIfThere(place);
-}
-
-async function removeIfThere(path: string): Promise<void> {
-  try {
-    await Deno.remove(path);
-  } catch (error) {
-    if (!(error instanceof Deno.errors.NotFound)) throw error;
-  }
 }

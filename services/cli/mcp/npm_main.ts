@@ -5,16 +5,14 @@
  * @module
  */
 
-import { readFile, stat } from "node:fs/promises";
 import process from "node:process";
 import { systemClock } from "../../shared/clock.ts";
 import { readCommand, wrongArguments } from "../../shared/command_line.ts";
 import { createLogger } from "../../shared/logger.ts";
-import { quote } from "../../shared/quote.ts";
 import type { ReadVariable } from "../../shared/settings.ts";
-import { privateText } from "./credentials_text.ts";
 import { findMemoryPlace, REMOTE_FLAGS } from "./memory_place.ts";
 import { createRemoteMem } from "./remote_memory.ts";
+import { readSecretFile } from "./secret_file.ts";
 import { serveMemories } from "./serve_memories.ts";
 
 const COMMAND = {
@@ -56,7 +54,8 @@ export async function runInNode(
     // Without a folder there is no other place.
     if (place.kind === "local") return 1;
     const mem = await createRemoteMem(place, {
-      ...{ namespace: read.values.namespace, readVariable, readSecret },
+      ...{ namespace: read.values.namespace, readVariable },
+      readSecret: readSecretFile,
     });
     const logger = createLogger({
       ...{
@@ -77,22 +76,6 @@ export async function runInNode(
     io.err(error instanceof Error ? error.message : String(error));
     return 1;
   }
-}
-
-async function readSecret(path: string, what: string): Promise<string> {
-  let text: string;
-  let mode: number;
-  try {
-    ({ mode } = await stat(path));
-    text = await readFile(path, "utf8");
-  } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new Error(`Cannot read the ${what} in ${quote(path)}: ${reason}`);
-  }
-  const isModed = process.platform !== "win32";
-  return privateText({ text, mode: isModed ? mode : undefined }, {
-    ...{ path, what },
-  });
 }
 
 function writeLine(line: string): Promise<void> {

@@ -13,7 +13,6 @@ import {
 } from "../../shared/command_line.ts";
 import { createLogger } from "../../shared/logger.ts";
 import { switchOption } from "../../shared/options.ts";
-import { quote } from "../../shared/quote.ts";
 import { describeError } from "../../shared/settled.ts";
 import { type OpenMemory, openMemory } from "../mcp/connection.ts";
 import {
@@ -22,7 +21,8 @@ import {
   type MemoryValues,
   REMOTE_FLAGS,
 } from "../mcp/memory_place.ts";
-import { type CliIo, readSecret } from "../tasks/connection.ts";
+import { readSecretFile } from "../mcp/secret_file.ts";
+import type { CliIo } from "../tasks/connection.ts";
 
 /** Flags that name an account and its delegate's key. */
 export const KEY_FLAGS = {
@@ -61,12 +61,17 @@ export async function readOwnKey(
       "Cannot find the account: set TERCET_ACCOUNT or use --account";
     return wrongArguments(fault, { io, command });
   }
-  const read = await readSecret(
-    { variable: "TERCET_KEY", path: values.keyFile, what: "key file" },
-    io,
-  );
-  if (read.kind === "done") return read;
-  if (read.text !== "") return { kind: "key", key: read.text, accountId };
+  const { keyFile } = values;
+  let key: string;
+  try {
+    key = keyFile === undefined
+      ? io.readVariable("TERCET_KEY")?.trim() ?? ""
+      : await (io.readSecret ?? readSecretFile)(keyFile, "key");
+  } catch (error) {
+    io.err(describeError(error));
+    return { kind: "done", exitCode: 1 };
+  }
+  if (key !== "") return { kind: "key", key, accountId };
   const fault =
     "Cannot authenticate: set TERCET_KEY or use --key-file; there " +
     "is no flag for the key itself, because others on this machine can see " +
@@ -96,16 +101,7 @@ async function openNamed(
     const memory = await openMemory(place, {
       ...{ clock, readVariable, fetch: io.fetch },
       namespace: values.namespace,
-      async readSecret(path, what) {
-        try {
-          return (await io.readText(path)).trim();
-        } catch (error) {
-          const reason = describeError(error);
-          throw new Error(
-            `Cannot read the ${what} in ${quote(path)}: ${reason}`,
-          );
-        }
-      },
+      readSecret: io.readSecret,
       logger: createLogger({
         ...{ format: "text", level: "warning", clock, write: io.err },
       }),

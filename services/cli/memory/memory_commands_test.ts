@@ -131,6 +131,32 @@ Deno.test("tercet memory says which credential is missing or wrong", async () =>
   assertEquals(read.code, 0);
 });
 
+Deno.test("tercet memory and tercet mcp token refuse a secret that others may read", async () => {
+  const { own, play } = openMemoryUser();
+  const { TERCET_KEY: key, ...variables } = own;
+  const path = await Deno.makeTempFile();
+  try {
+    await Deno.writeTextFile(path, `${key}\n`);
+    for (
+      const args of [
+        ["memory", "list", "--key-file", path],
+        ["memory", "list", "--token-file", path],
+        ["mcp", "token", "--key-file", path],
+      ]
+    ) {
+      await Deno.chmod(path, 0o644);
+      const refused = await play(args, { variables });
+      assertEquals(refused.code, 1);
+      assertStringIncludes(refused.err, "its mode is 644; run chmod 600");
+      if (args.includes("--token-file")) continue;
+      await Deno.chmod(path, 0o600);
+      assertEquals((await play(args, { variables })).code, 0);
+    }
+  } finally {
+    await Deno.remove(path);
+  }
+});
+
 Deno.test("tercet memory says why the relayer refused", async () => {
   const { mock, play } = openMemoryUser();
   mock.fail("POST /api/recall", {

@@ -26,6 +26,15 @@ export interface CliIo extends ProgramIo {
   readonly readVariable: (name: string) => string | undefined;
   /** Reads a file. */
   readonly readText: (path: string) => Promise<string>;
+  /**
+   * Reads a file with the secret of a memory; `what` says what it holds, for
+   * errors.
+   *
+   * @default {readSecretFile}
+   */
+  readonly readSecret?:
+    | ((path: string, what: string) => Promise<string>)
+    | undefined;
   /** Makes a file that its owner alone may read. */
   readonly writeSecret: (path: string, text: string) => Promise<void>;
   /** Reads standard input to its end. */
@@ -88,51 +97,22 @@ export async function readConnection(
     const fault = "Cannot find the service: set TASKS_URL or use --url";
     return wrongArguments(fault, { io, command });
   }
-  const read = await readSecret(
-    { variable: "TASKS_KEY", path: values.keyFile, what: "key file" },
-    io,
-  );
-  if (read.kind === "done") return read;
-  const { text: key } = read;
+  const { keyFile } = values;
+  let text = io.readVariable("TASKS_KEY");
+  if (keyFile !== undefined) {
+    try {
+      text = await io.readText(keyFile);
+    } catch (error) {
+      io.err(`Cannot read key file ${quote(keyFile)}: ${describeError(error)}`);
+      return { kind: "done", exitCode: 1 };
+    }
+  }
+  const key = text?.trim() ?? "";
   if (key !== "") return { kind: "connection", url, key };
   const fault = "Cannot authenticate: set TASKS_KEY or use --key-file; there " +
     "is no flag for the key itself, because others on this machine can see " +
     "arguments";
   return wrongArguments(fault, { io, command });
-}
-
-/** Where a secret is kept. */
-interface SecretPlace {
-  /** The variable of the environment that has it. */
-  readonly variable: string;
-  /** The file that has it, in place of the variable; undefined for none. */
-  readonly path: string | undefined;
-  /** What the file is, for errors. */
-  readonly what: string;
-}
-
-/**
- * Reads a secret from its file, or from the environment.
- *
- * @returns Its text, empty if neither is given; or the exit code when the file
- * cannot be read.
- */
-export async function readSecret(
-  { variable, path, what }: SecretPlace,
-  io: Pick<CliIo, "err" | "readVariable" | "readText">,
-): Promise<
-  | { readonly kind: "secret"; readonly text: string }
-  | { readonly kind: "done"; readonly exitCode: number }
-> {
-  if (path === undefined) {
-    return { kind: "secret", text: io.readVariable(variable)?.trim() ?? "" };
-  }
-  try {
-    return { kind: "secret", text: (await io.readText(path)).trim() };
-  } catch (error) {
-    io.err(`Cannot read ${what} ${quote(path)}: ${describeError(error)}`);
-    return { kind: "done", exitCode: 1 };
-  }
 }
 
 /** A client, or the exit code when its URL or key is missing or wrong. */

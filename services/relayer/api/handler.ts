@@ -6,6 +6,7 @@
  */
 
 import type { Span } from "@opentelemetry/api";
+import { steadyMs } from "../../shared/clock.ts";
 import type { FairKey } from "../../shared/fair_queue.ts";
 import type { Turn } from "../../shared/fair_turns.ts";
 import type {
@@ -20,7 +21,7 @@ import {
   tracedHandler,
 } from "../../shared/telemetry/traced_http.ts";
 import type { Caller } from "../auth/authenticate.ts";
-import { goneSignal, steadyMs } from "../concurrency/bounded_work.ts";
+import { goneSignal } from "../concurrency/bounded_work.ts";
 import { admit, answerOnce, type Arrival, chargeBytes } from "./admission.ts";
 import {
   type Answer,

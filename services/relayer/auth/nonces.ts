@@ -7,10 +7,9 @@
 
 import { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
-import type { Clock } from "../../shared/clock.ts";
+import { type Clock, steadyMs } from "../../shared/clock.ts";
 import type { Logger } from "../../shared/logger.ts";
 import { describeError } from "../../shared/settled.ts";
-import { steadyMs } from "../concurrency/bounded_work.ts";
 import type { StorageWatch } from "../store/storage_watch.ts";
 import type { RelayerStore } from "../store/store.ts";
 

@@ -11,6 +11,7 @@
  */
 
 import type { Logger } from "../../shared/logger.ts";
+import { ifThere } from "../../shared/missing_file.ts";
 import { describeError } from "../../shared/settled.ts";
 import {
   FolderSync,
@@ -127,7 +128,7 @@ export class FileBlobs implements BlobStore {
         if (options.signal?.aborted) {
           return { kind: "unavailable", reason: ENDED };
         }
-        const bytes = await readIfThere(path);
+        const bytes = await ifThere(Deno.readFile(path));
         if (bytes === undefined) return { kind: "missing" };
         if (computeBlobId(bytes) === blobId) return { kind: "ok", bytes };
         this.#logger.error("Cannot read blob: its file was changed", {
@@ -242,14 +243,5 @@ async function makeIfAbsent(path: string): Promise<void> {
     await Deno.mkdir(path, { mode: 0o700 });
   } catch (error) {
     if (!(error instanceof Deno.errors.AlreadyExists)) throw error;
-  }
-}
-
-async function readIfThere(path: string): Promise<Uint8Array | undefined> {
-  try {
-    return await Deno.readFile(path);
-  } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return undefined;
-    throw error;
   }
 }

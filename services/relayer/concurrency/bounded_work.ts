@@ -214,14 +214,6 @@ export async function ownTurn(
 }
 
 /**
- * Milliseconds that are only comparable with other readings of the same clock:
- * its monotonic time, or its time of day where it has no other.
- */
-export function steadyMs(clock: Clock): number {
-  return clock.monotonicMs?.() ?? clock.nowMs();
-}
-
-/**
  * A signal that is aborted when the client of a request goes away, or by
  * `end()`. The caller has to release it.
  */

@@ -8,9 +8,9 @@
  */
 
 import { BoundedMap } from "../../shared/bounded_map.ts";
-import type { Clock } from "../../shared/clock.ts";
+import { type Clock, steadyMs } from "../../shared/clock.ts";
 import { settle } from "../../shared/settled.ts";
-import { steadyMs, type WorkOptions } from "../concurrency/bounded_work.ts";
+import type { WorkOptions } from "../concurrency/bounded_work.ts";
 import {
   type Embedder,
   EMBEDDING_ENDED,

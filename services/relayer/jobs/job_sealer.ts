@@ -6,10 +6,10 @@
  * @module
  */
 
-import type { Clock } from "../../shared/clock.ts";
+import { type Clock, steadyMs } from "../../shared/clock.ts";
 import { settle } from "../../shared/settled.ts";
 import type { Caller } from "../auth/authenticate.ts";
-import { steadyMs, type WorkOptions } from "../concurrency/bounded_work.ts";
+import type { WorkOptions } from "../concurrency/bounded_work.ts";
 import { formatSaltText, hashContent } from "../receipts/receipt.ts";
 import type { JobStatus, KeyClaim, NewJob } from "../store/rows.ts";
 import type { BlobContent, Metadata, RelayerVault } from "../vault/vault.ts";

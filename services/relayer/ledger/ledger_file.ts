@@ -7,11 +7,10 @@
  */
 
 import type { DatabaseSync } from "node:sqlite";
-import type { Clock } from "../../shared/clock.ts";
+import { type Clock, steadyMs } from "../../shared/clock.ts";
 import { inTransaction } from "../../shared/sqlite/transaction.ts";
 import { Batcher } from "../store/sqlite/batcher.ts";
 import { FileErrors, openDatabase } from "../store/sqlite/database_file.ts";
-import { steadyMs } from "../concurrency/bounded_work.ts";
 
 /**
  * SQL that migrates the tables from each version to the next; the first text

@@ -6,10 +6,9 @@
  * @module
  */
 
-import { steadyClock } from "../../shared/clock.ts";
+import { steadyClock, steadyMs } from "../../shared/clock.ts";
 import { Periodic } from "../../shared/periodic.ts";
 import { unlessAborted } from "../../shared/settled.ts";
-import { steadyMs } from "../concurrency/bounded_work.ts";
 import { type RelayerStore, storedOwners } from "../store/store.ts";
 import { LeftOwners } from "./left_owners.ts";
 import { type RenewalProgress, RenewalReport } from "./renewal_report.ts";

@@ -7,8 +7,7 @@
  */
 
 import { BoundedMap } from "../../shared/bounded_map.ts";
-import type { Clock } from "../../shared/clock.ts";
-import { steadyMs } from "../concurrency/bounded_work.ts";
+import { type Clock, steadyMs } from "../../shared/clock.ts";
 
 /** How long a blob is not asked for again, in milliseconds. */
 const PASSED_OVER_MS = 600_000;

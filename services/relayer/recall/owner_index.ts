@@ -42,6 +42,7 @@ import {
   type SnapshotParts,
 } from "./owner_load.ts";
 import { type PreloadCounts, preloadOwners } from "./owner_preload.ts";
+import { OwnerState } from "./owner_state.ts";
 import type { OwnerSnapshots } from "./snapshot/owner_snapshots.ts";
 import {
   type SharedIndex,
@@ -127,26 +128,6 @@ export interface SearchOptions extends VectorSearchOptions {
     /** Called when the hits are of what was read so far. */
     readonly onEarly: () => void;
   } | undefined;
-}
-
-/** An owner whose memories are in memory or are being read. */
-interface OwnerState {
-  /** The load that reads the memories; undefined when it is done. */
-  load: OwnerLoad | undefined;
-  /** Settles with the load: gives its counts, or rejects when it fails. */
-  loading: Promise<LoadCounts>;
-  /**
-   * Searches that wait or run; while there are any, the owner is not evicted.
-   */
-  users: number;
-  /** Searches that run; while there are any, the index is not emptied. */
-  searching: number;
-  /** Called when none runs any longer. */
-  onIdle: (() => void) | undefined;
-  /** The index is emptied and read again; no search begins before the end. */
-  anew: Promise<void> | undefined;
-  /** Follows the changes of a shared store; undefined where it is not shared. */
-  readonly follower: OwnerFollower | undefined;
 }
 
 /** Bytes that an owner takes beside the memories. */
@@ -241,15 +222,17 @@ export class OwnerIndex {
     const { owner } = query;
     const { look = this.look(owner) } = options;
     const state = this.#getState(owner);
-    state.users++;
+    const { early, signal } = options;
+    const { clock } = this.#options;
     try {
-      if (await this.#isRead(state, options)) {
-        if (look !== undefined) await state.follower?.catchUp(look);
-      } else options.early?.onEarly();
-      options.signal?.throwIfAborted();
-      return await this.#searchNow(query, state, options);
+      return await state.use(async () => {
+        if (await state.isRead({ clock, afterMs: early?.afterMs })) {
+          if (look !== undefined) await state.follower?.catchUp(look);
+        } else early?.onEarly();
+        signal?.throwIfAborted();
+        return await state.search(() => this.#vectors.search(query, options));
+      });
     } finally {
-      state.users--;
       this.#makeRoom();
     }
   }
@@ -387,12 +370,10 @@ export class OwnerIndex {
     { isAsked }: { readonly isAsked: boolean },
   ): OwnerState {
     const load = this.#createLoad(owner);
-    const state: OwnerState = {
-      load,
-      loading: this.#run(owner, load),
-      ...{ users: 0, searching: 0, onIdle: undefined, anew: undefined },
-      follower: this.#followers && new OwnerFollower(owner, this.#followers),
-    };
+    const state = new OwnerState(
+      { load, loading: this.#run(owner, load) },
+      this.#followers && new OwnerFollower(owner, this.#followers),
+    );
     this.#owners.set(owner, state);
     state.loading.then(
       (counts) => this.#loaded(owner, { state, load, counts, isAsked }),
@@ -419,7 +400,7 @@ export class OwnerIndex {
       readonly isAsked: boolean;
     },
   ): void {
-    state.load = undefined;
+    state.loaded();
     state.follower?.begin(load.change);
     if (isWhole(counts)) this.#saver?.loaded(owner, load.unsaved);
     const { logger, wanted, onRead } = this.#options;
@@ -429,64 +410,18 @@ export class OwnerIndex {
     this.#makeRoom();
   }
 
-  /** Waits for the load, if there is one; false when that takes too long. */
-  async #isRead(
-    state: OwnerState,
-    { early }: SearchOptions,
-  ): Promise<boolean> {
-    if (state.load === undefined) return true;
-    if (early !== undefined) {
-      const late = Promise.withResolvers<void>();
-      const timer = this.#options.clock.setTimer(late.resolve, early.afterMs);
-      try {
-        await Promise.race([state.loading, late.promise]);
-      } finally {
-        timer.cancel();
-      }
-      // A snapshot is quick, and is there as a whole or not at all.
-      if (state.load?.readsRows === true) return false;
-    }
-    await state.loading;
-    return true;
-  }
-
-  async #searchNow(
-    query: IndexQuery,
-    ...[state, options]: [OwnerState, SearchOptions]
-  ): Promise<readonly IndexHit[]> {
-    while (state.anew !== undefined) await state.anew;
-    state.searching++;
-    try {
-      return await this.#vectors.search(query, options);
-    } finally {
-      if (--state.searching === 0) state.onIdle?.();
-    }
-  }
-
   /** Tells the follower what this instance has written. */
   #wrote(state: OwnerState | undefined, memory?: IndexedMemory): void {
     const { follower } = state ?? {};
     if (state === undefined || follower === undefined) return;
     if (!follower.wrote(memory)) return;
-    this.#catchUp(state, follower).catch((error) => {
+    state.catchUp().catch((error) => {
       if (this.#ending.signal.aborted) return;
       this.#options.logger.warn(
         "Cannot follow the changes of an owner; the next search tries again",
         { owner: follower.owner, error: describeError(error) },
       );
     }).finally(() => this.#makeRoom());
-  }
-
-  /** Follows an owner's changes while the owner is not evicted. */
-  async #catchUp(state: OwnerState, follower: OwnerFollower): Promise<void> {
-    state.users++;
-    try {
-      const look = follower.look();
-      if (state.load !== undefined) await state.loading;
-      await follower.catchUp(look);
-    } finally {
-      state.users--;
-    }
   }
 
   #followed(owner: string, counts: LoadCounts): void {
@@ -521,17 +456,14 @@ export class OwnerIndex {
   #loadAnew(owner: string): Promise<void> {
     const state = this.#owners.get(owner);
     if (state === undefined) return Promise.resolve();
-    state.anew = this.#replace(owner, state)
-      .finally(() => state.anew = undefined);
-    return state.anew;
+    const load = this.#createLoad(owner);
+    return state.readAnew(() => this.#replace(owner, { state, load }));
   }
 
-  async #replace(owner: string, state: OwnerState): Promise<void> {
-    const load = this.#createLoad(owner);
-    if (state.searching > 0) {
-      await new Promise<void>((resolve) => state.onIdle = resolve);
-      state.onIdle = undefined;
-    }
+  async #replace(
+    owner: string,
+    { state, load }: { readonly state: OwnerState; readonly load: OwnerLoad },
+  ): Promise<void> {
     this.#saver?.gone(owner);
     this.#clearLater(owner, this.#vectors.removeOwner(owner));
     const loading = this.#run(owner, load);
@@ -539,8 +471,7 @@ export class OwnerIndex {
       const counts = await loading;
       this.#loaded(owner, { state, load, counts, isAsked: true });
     } catch (error) {
-      // Searches with this state must fail: the index lacks memories.
-      ({ load: state.load, loading: state.loading } = { load, loading });
+      state.failed({ load, loading });
       this.#drop(owner);
       throw error;
     }
@@ -556,7 +487,7 @@ export class OwnerIndex {
     const { follower } = state ?? {};
     if (shared === undefined || state === undefined) return undefined;
     if (follower === undefined) return undefined;
-    await this.#catchUp(state, follower);
+    await state.catchUp();
     const { change } = follower;
     const snapshot = await shared.snapshot(owner);
     return { change, savedChange: snapshot?.change };
@@ -582,8 +513,8 @@ export class OwnerIndex {
   #makeRoom(): void {
     const { maxBytes } = this.#options;
     if (this.bytes <= maxBytes) return;
-    for (const [owner, { load, users, follower }] of this.#owners) {
-      if (load !== undefined || users > 0 || follower?.isBusy) continue;
+    for (const [owner, state] of this.#owners) {
+      if (state.isInUse) continue;
       // The owner who was asked for last is likely to be asked for again soon.
       if (owner === this.#latest) continue;
       this.#evictions++;

@@ -5,11 +5,10 @@
  * @module
  */
 
-import type { Clock } from "../../shared/clock.ts";
+import { type Clock, steadyMs } from "../../shared/clock.ts";
 import type { Logger } from "../../shared/logger.ts";
 import { Periodic } from "../../shared/periodic.ts";
 import { describeError } from "../../shared/settled.ts";
-import { steadyMs } from "../concurrency/bounded_work.ts";
 import { type RelayerStore, storedOwners } from "../store/store.ts";
 import {
   addCounts,

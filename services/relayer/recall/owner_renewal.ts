@@ -6,10 +6,10 @@
  * @module
  */
 
-import { type Clock, steadyClock } from "../../shared/clock.ts";
+import { type Clock, steadyClock, steadyMs } from "../../shared/clock.ts";
 import { pause } from "../../shared/periodic.ts";
 import type { Pausing } from "../../shared/slices.ts";
-import { splitBatches, steadyMs } from "../concurrency/bounded_work.ts";
+import { splitBatches } from "../concurrency/bounded_work.ts";
 import type { MemoryRow } from "../store/rows.ts";
 import type { RelayerStore } from "../store/store.ts";
 import type { OwnerKeyFailure, RelayerVault } from "../vault/vault.ts";

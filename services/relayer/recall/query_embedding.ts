@@ -5,14 +5,10 @@
  * @module
  */
 
-import type { Clock } from "../../shared/clock.ts";
+import { type Clock, steadyMs } from "../../shared/clock.ts";
 import type { Logger } from "../../shared/logger.ts";
 import type { Pausing } from "../../shared/slices.ts";
-import {
-  boundedWork,
-  finishInSlices,
-  steadyMs,
-} from "../concurrency/bounded_work.ts";
+import { boundedWork, finishInSlices } from "../concurrency/bounded_work.ts";
 import type { Embedder, EmbedOutcome } from "../embed/embedder.ts";
 import { vectorTextSteps } from "../embed/words.ts";
 import type { RecallOutcome } from "./recall_request.ts";

@@ -5,10 +5,10 @@
  * @module
  */
 
-import type { Clock } from "../../shared/clock.ts";
+import { type Clock, steadyMs } from "../../shared/clock.ts";
 import type { Logger } from "../../shared/logger.ts";
 import { NEVER_PAUSING } from "../../shared/slices.ts";
-import { boundedWork, steadyMs } from "../concurrency/bounded_work.ts";
+import { boundedWork } from "../concurrency/bounded_work.ts";
 import { KeyedSemaphore } from "../concurrency/semaphore.ts";
 import type { Embedder } from "../embed/embedder.ts";
 import type { EntryRenewal } from "./entry_renewal.ts";

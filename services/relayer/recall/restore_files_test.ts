@@ -1,3 +1,4 @@
+import { removeIfThere } from "../../shared/missing_file.ts";
 import { finish } from "../concurrency/testing/finish.ts";
 import { memoryWordsSteps } from "./ranking/memory_words.ts";
 import { createMasterKey } from "../../shared/master_keys.ts";
@@ -242,13 +243,5 @@ class FileWorld {
       clock: this.#clock,
       logger: this.#logger,
     };
-  }
-}
-
-async function removeIfThere(path: string): Promise<void> {
-  try {
-    await Deno.remove(path);
-  } catch (error) {
-    if (!(error instanceof Deno.errors.NotFound)) throw error;
   }
 }

@@ -24,10 +24,9 @@ import {
   receiptBytes,
   type ReceiptFacts,
 } from "../../../sdk/vault/receipt_bytes.ts";
-import type { Clock } from "../../shared/clock.ts";
+import { type Clock, steadyMs } from "../../shared/clock.ts";
 import { settle } from "../../shared/settled.ts";
 import { StoreFailedError } from "../../shared/store_failed.ts";
-import { steadyMs } from "../concurrency/bounded_work.ts";
 
 /** The statement that a receipt makes. */
 interface ReceiptStatement {

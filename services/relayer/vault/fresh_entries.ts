@@ -6,8 +6,7 @@
  */
 
 import { BoundedMap } from "../../shared/bounded_map.ts";
-import type { Clock, Timer } from "../../shared/clock.ts";
-import { steadyMs } from "../concurrency/bounded_work.ts";
+import { type Clock, steadyMs, type Timer } from "../../shared/clock.ts";
 
 /** Options of {@linkcode FreshEntries}. */
 interface FreshEntriesOptions<V> {

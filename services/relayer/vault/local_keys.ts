@@ -11,10 +11,9 @@
  * @module
  */
 
-import type { Clock } from "../../shared/clock.ts";
+import { type Clock, steadyMs } from "../../shared/clock.ts";
 import type { Logger } from "../../shared/logger.ts";
 import { type MasterKey, readMasterKeyFile } from "../../shared/master_keys.ts";
-import { steadyMs } from "../concurrency/bounded_work.ts";
 import type { KeptReceiptKey } from "../receipts/receipt.ts";
 import { DataKeys } from "./data_keys.ts";
 import { DerivedKeys } from "./derived_keys.ts";

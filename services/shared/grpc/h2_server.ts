@@ -12,6 +12,7 @@ import type { H2Connection } from "../h2/connection.ts";
 import { H2Engine } from "../h2/engine.ts";
 import { DEFAULT_LIMITS, type H2Limits, headerLimits } from "../h2/limits.ts";
 import type { Logger } from "../logger.ts";
+import { removeIfThere } from "../missing_file.ts";
 import type { ByteConnection } from "../wire.ts";
 import {
   callStream,
@@ -19,7 +20,7 @@ import {
   OpenServerStreams,
 } from "./h2_server_stream.ts";
 import type { GrpcAddress, GrpcMethods } from "./method.ts";
-import { getAddress, H2Socket, listen, removeIfThere } from "./socket.ts";
+import { getAddress, H2Socket, listen } from "./socket.ts";
 import type { GrpcServerTls, TlsHandshakes } from "./tls_handshakes.ts";
 
 /** Options of {@linkcode H2GrpcServer}. */

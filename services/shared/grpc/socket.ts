@@ -9,6 +9,7 @@ import { H2Connection, type OutputPort } from "../h2/connection.ts";
 import type { ConnectionPlace } from "../h2/connection_turns.ts";
 import { Alarm } from "../h2/connection_alarms.ts";
 import type { H2Engine } from "../h2/engine.ts";
+import { ifThere, removeIfThere } from "../missing_file.ts";
 import { describeError } from "../settled.ts";
 import type { ByteConnection } from "../wire.ts";
 import type { GrpcAddress } from "./method.ts";
@@ -62,23 +63,9 @@ export function getAddress({ addr }: GrpcListener): GrpcAddress {
     : { kind: "unix", path: "path" in addr ? addr.path : "" };
 }
 
-/** Removes a file, unless it is gone already. */
-export async function removeIfThere(path: string): Promise<void> {
-  try {
-    await Deno.remove(path);
-  } catch (error) {
-    if (!(error instanceof Deno.errors.NotFound)) throw error;
-  }
-}
-
 async function removeStaleSocket(path: string): Promise<void> {
-  let info: Deno.FileInfo;
-  try {
-    info = await Deno.lstat(path);
-  } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return;
-    throw error;
-  }
+  const info = await ifThere(Deno.lstat(path));
+  if (info === undefined) return;
   if (info.isSocket !== true) {
     throw new Deno.errors.AlreadyExists(
       `Cannot listen on "${path}": the path holds something that is not a socket`,

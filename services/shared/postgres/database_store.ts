@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { Clock } from "../clock.ts";
+import { type Clock, steadyMs } from "../clock.ts";
 import type { InstanceStore } from "../instance_store.ts";
 import { StoreBusyError, StoreFailedError } from "../store_failed.ts";
 import { storeFailure } from "./failure.ts";
@@ -30,7 +30,7 @@ export abstract class DatabaseStore<
   constructor({ clock }: Pick<DatabaseOptions, "clock">) {
     this.clock = {
       nowMs: () => this.#opened?.database.time.nowMs() ?? clock.nowMs(),
-      monotonicMs: () => clock.monotonicMs?.() ?? clock.nowMs(),
+      monotonicMs: () => steadyMs(clock),
       setTimer: (...of) => clock.setTimer(...of),
     };
   }

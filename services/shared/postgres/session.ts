@@ -8,7 +8,7 @@
 
 import type { Socket } from "node:net";
 import postgres from "postgres";
-import type { Clock, Timer } from "../clock.ts";
+import { type Clock, steadyMs, type Timer } from "../clock.ts";
 import { describeError } from "../settled.ts";
 import { StoreFailedError } from "../store_failed.ts";
 import type { DatabaseConnection, ServerAddress } from "./connection.ts";
@@ -360,7 +360,6 @@ export class Session implements Runner {
   }
 
   #nowMs(): number {
-    const { clock } = this.#options;
-    return clock.monotonicMs?.() ?? clock.nowMs();
+    return steadyMs(this.#options.clock);
   }
 }

@@ -6,7 +6,7 @@
  * @module
  */
 
-import type { Clock, Timer } from "../clock.ts";
+import { type Clock, steadyMs, type Timer } from "../clock.ts";
 import { type Logger, RateLimitedLog } from "../logger.ts";
 import { Periodic } from "../periodic.ts";
 import { describeError } from "../settled.ts";
@@ -138,8 +138,7 @@ export class StoreTime implements Clock {
 
   /** The own clock's, which the database's time does not change. */
   monotonicMs(): number {
-    const { clock } = this.#options;
-    return clock.monotonicMs?.() ?? clock.nowMs();
+    return steadyMs(this.#options.clock);
   }
 
   /** Sets a timer of the own clock. */

@@ -6,6 +6,7 @@
  */
 
 import { syncFolder } from "../data_file.ts";
+import { ifThere } from "../missing_file.ts";
 import { quote } from "../quote.ts";
 
 /** Takes bytes; resolves when it can take more. */
@@ -65,11 +66,5 @@ function folderOf(path: string): string {
 }
 
 async function isThere(path: string): Promise<boolean> {
-  try {
-    await Deno.lstat(path);
-    return true;
-  } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return false;
-    throw error;
-  }
+  return await ifThere(Deno.lstat(path)) !== undefined;
 }

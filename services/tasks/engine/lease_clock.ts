@@ -23,7 +23,7 @@
  * @module
  */
 
-import type { Clock } from "../../shared/clock.ts";
+import { type Clock, steadyMs } from "../../shared/clock.ts";
 import { type ClockStep, joinedSteps } from "../domain/clock_step.ts";
 import type { Task } from "../domain/task.ts";
 import type { TaskEvent } from "../domain/task_event.ts";
@@ -198,7 +198,7 @@ interface Reading {
  * readings would look like a step.
  */
 function read(clock: Clock): Reading {
-  const monotonic = (): number => clock.monotonicMs?.() ?? clock.nowMs();
+  const monotonic = (): number => steadyMs(clock);
   let monotonicMs = monotonic();
   for (let tries = 0;; tries++) {
     const wallMs = clock.nowMs();

@@ -7,6 +7,7 @@
  * @module
  */
 
+import { steadyMs } from "../../shared/clock.ts";
 import { pause } from "../../shared/periodic.ts";
 import { type CheckOptions, checkTask } from "../domain/placement.ts";
 import { SYSTEM_ACTOR } from "../domain/records.ts";
@@ -190,8 +191,7 @@ export class Reconciler extends Maintainer {
   }
 
   #monotonicMs(): number {
-    const { clock } = this.#options.parts;
-    return clock.monotonicMs?.() ?? clock.nowMs();
+    return steadyMs(this.#options.parts.clock);
   }
 
   /** Pauses for longer than the step took. */

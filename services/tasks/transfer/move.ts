@@ -14,7 +14,7 @@
  * @module
  */
 
-import type { Clock } from "../../shared/clock.ts";
+import { type Clock, steadyMs } from "../../shared/clock.ts";
 import { settle, waitAtMost } from "../../shared/settled.ts";
 import { StoreFailedError } from "../../shared/store_failed.ts";
 import type {
@@ -318,8 +318,7 @@ class Move {
   }
 
   #monotonicMs(): number {
-    const { clock } = this.#options;
-    return clock.monotonicMs?.() ?? clock.nowMs();
+    return steadyMs(this.#options.clock);
   }
 }
 

@@ -6,12 +6,16 @@
  */
 
 import { configFolder, homeFolder, type UserPlace } from "../user_folders.ts";
-import { jsonEdit } from "./json_edit.ts";
-import type { EditEntry } from "./text_edit.ts";
-import { tomlEdit } from "./toml_edit.ts";
 
-/** Whose list it is: the user's, or that of the project in this folder. */
-export type Scope = "user" | "project";
+/** A change of one entry in a file of settings. */
+export interface EntryChange {
+  /** The names that lead to the entry. */
+  readonly path: readonly [section: string, name: string];
+  /** The values to set in it; undefined removes the entry. */
+  readonly values:
+    | Readonly<Record<string, string | readonly string[]>>
+    | undefined;
+}
 
 /** A program that starts MCP servers. */
 export interface McpClient {
@@ -25,13 +29,15 @@ export interface McpClient {
   readonly userPath: (user: UserPlace) => string;
   /** The path in a project; undefined when it has no lists of projects. */
   readonly projectPath: string | undefined;
-  /** Changes the list. */
-  readonly edit: EditEntry;
+  /** The language of the file. */
+  readonly format: "json" | "toml";
+  /** What holds the servers by name. */
+  readonly section: string;
+  /** What an entry has beside the program and its arguments. */
+  readonly extra: Readonly<Record<string, string>>;
   /** What to do so that it sees the change. */
   readonly next: string;
 }
-
-const SERVERS = jsonEdit({ section: "mcpServers", hasType: false });
 
 /** The clients by the name they are called by. */
 export const CLIENTS = {
@@ -42,7 +48,7 @@ export const CLIENTS = {
       return `${folder}/.claude.json`;
     },
     projectPath: ".mcp.json",
-    edit: jsonEdit({ section: "mcpServers", hasType: true }),
+    ...{ format: "json", section: "mcpServers", extra: { type: "stdio" } },
     next: "start claude again; /mcp lists the server",
   },
   "claude-desktop": {
@@ -50,14 +56,14 @@ export const CLIENTS = {
     userPath: (user) =>
       `${configFolder(user)}/Claude/claude_desktop_config.json`,
     projectPath: undefined,
-    edit: SERVERS,
+    ...{ format: "json", section: "mcpServers", extra: {} },
     next: "quit Claude and start it again",
   },
   cursor: {
     title: "Cursor",
     userPath: (user) => `${homeFolder(user)}/.cursor/mcp.json`,
     projectPath: ".cursor/mcp.json",
-    edit: SERVERS,
+    ...{ format: "json", section: "mcpServers", extra: {} },
     next: "the settings of Cursor list the server under MCP",
   },
   codex: {
@@ -68,14 +74,14 @@ export const CLIENTS = {
       return `${folder}/config.toml`;
     },
     projectPath: ".codex/config.toml",
-    edit: tomlEdit,
+    ...{ format: "toml", section: "mcp_servers", extra: {} },
     next: "start codex again; /mcp lists the server",
   },
   vscode: {
     title: "VS Code",
     userPath: (user) => `${configFolder(user)}/Code/User/mcp.json`,
     projectPath: ".vscode/mcp.json",
-    edit: jsonEdit({ section: "servers", hasType: true }),
+    ...{ format: "json", section: "servers", extra: { type: "stdio" } },
     next: 'run "MCP: List Servers" in the command palette',
   },
 } as const satisfies Readonly<Record<string, McpClient>>;

@@ -18,6 +18,7 @@ import {
   textOption,
 } from "../../../shared/options.ts";
 import { quote } from "../../../shared/quote.ts";
+import { describeError } from "../../../shared/settled.ts";
 import {
   findMemoryPlace,
   MEMORY_FLAGS,
@@ -25,19 +26,11 @@ import {
   type MemoryValues,
 } from "../memory_place.ts";
 import type { UserPlace } from "../user_folders.ts";
-import {
-  type ClientName,
-  CLIENTS,
-  type McpClient,
-  type Scope,
-} from "./clients.ts";
-import {
-  type ConfigFile,
-  readConfigFile,
-  replaceConfigFile,
-} from "./config_file.ts";
+import { type ClientName, CLIENTS, type McpClient } from "./clients.ts";
+import { readConfigFile, replaceConfigFile } from "./config_file.ts";
+import { editJson } from "./json_edit.ts";
 import { shownChange } from "./shown_change.ts";
-import type { ServerEntry } from "./text_edit.ts";
+import { editToml } from "./toml_edit.ts";
 
 /** What the commands get from the process they run in. */
 export interface InstallIo extends CommandIo {
@@ -108,6 +101,15 @@ const UNINSTALL = {
     "2 invalid arguments.",
 } as const;
 
+/** Whose list it is: the user's, or that of the project in this folder. */
+type Scope = "user" | "project";
+
+/** How a client starts the server. */
+interface Server {
+  readonly command: string;
+  readonly args: readonly string[];
+}
+
 /** The values of the flags that say where the server is listed. */
 interface Where {
   readonly client: ClientName;
@@ -134,11 +136,11 @@ export async function runInstall(
         "program would not have; use --key-file or --token-file";
       return wrongArguments(fault, { io, command: INSTALL }).exitCode;
     }
-    const entry = {
+    const server = {
       command: values.command ?? ownCommand(values.scope, io.execPath),
-      args: ["mcp", ...entryArguments(place, { ...values, folder })],
+      args: ["mcp", ...serverArguments(place, { ...values, folder })],
     };
-    return await change({ where: values, entry }, io);
+    return await change(values, { server, io });
   });
 }
 
@@ -151,12 +153,12 @@ export async function runUninstall(
   if (read.kind === "done") return read.exitCode;
   return await attempt(
     io,
-    () => change({ where: read.values, entry: undefined }, io),
+    () => change(read.values, { server: undefined, io }),
   );
 }
 
 /** Flags for the same memories, which depend on no folder and no variable. */
-function entryArguments(
+function serverArguments(
   place: NamedPlace,
   { scope, local = "", folder = local, namespace }: MemoryValues & {
     readonly scope: Scope;
@@ -198,67 +200,61 @@ function ownCommand(scope: Scope, execPath: string): string {
   return scope === "user" && isOwn ? execPath : "tercet";
 }
 
+/** Changes a client's list, once it is shown and agreed to. */
 async function change(
-  { where, entry }: {
-    readonly where: Where;
-    readonly entry: ServerEntry | undefined;
+  { client: clientName, scope, name, yes }: Where,
+  { server, io }: {
+    /** What starts the server; undefined takes it out of the list. */
+    readonly server: Server | undefined;
+    readonly io: InstallIo;
   },
-  io: InstallIo,
 ): Promise<number> {
-  const { name, yes } = where;
-  const client: McpClient = CLIENTS[where.client];
-  const path = where.scope === "user"
-    ? client.userPath(io.user)
-    : client.projectPath;
+  const client: McpClient = CLIENTS[clientName];
+  const { title, section, extra, next } = client;
+  const path = scope === "user" ? client.userPath(io.user) : client.projectPath;
   if (path === undefined) {
-    io.err(
-      `Cannot use --scope project: ${client.title} has no lists of projects`,
-    );
+    io.err(`Cannot use --scope project: ${title} has no lists of projects`);
     return 2;
   }
-  const apply = async (): Promise<
-    { readonly file: ConfigFile; readonly text: string | undefined }
-  > => {
+  const values = server && { ...extra, ...server };
+  const edit = client.format === "json" ? editJson : editToml;
+  const read = async () => {
     const file = await readConfigFile(path);
-    const edit = client.edit(file.text, { name, entry });
-    switch (edit.kind) {
-      case "refused":
-        throw new Error(`Cannot change ${quote(path)}: ${edit.reason}`);
-      case "same":
-        return { file, text: undefined };
-      case "edited":
-        return { file, text: edit.text };
+    try {
+      return { file, text: edit(file.text, { path: [section, name], values }) };
+    } catch (error) {
+      throw new Error(`Cannot change ${quote(path)}: ${describeError(error)}`);
     }
   };
-  const { file, text } = await apply();
-  if (text === undefined) {
+  const { file, text } = await read();
+  if (text === file.text) {
     io.out(
-      entry === undefined
-        ? `${client.title} does not list ${quote(name)}`
-        : `${client.title} lists ${quote(name)} already, in ${file.path}`,
+      server === undefined
+        ? `${title} does not list ${quote(name)}`
+        : `${title} lists ${quote(name)} already, in ${file.path}`,
     );
     return 0;
   }
   io.out(`${file.path}\n${shownChange(file.text, text)}`);
   if (!yes) {
     const answer = await io.ask(`Change ${file.path}?`);
-    if (answer === undefined) {
-      io.err("Cannot ask: there is no terminal; use --yes to change the file");
-      return 1;
-    }
-    if (!answer) {
-      io.err("The file stays as it is");
+    if (answer !== true) {
+      io.err(
+        answer === undefined
+          ? "Cannot ask: there is no terminal; use --yes to change the file"
+          : "The file stays as it is",
+      );
       return 1;
     }
   }
   // Its program may have written the file meanwhile.
-  const latest = await apply();
-  if (latest.text === undefined) return 0;
+  const latest = await read();
+  if (latest.text === latest.file.text) return 0;
   const copy = await replaceConfigFile(latest.file, latest.text);
   io.out(
-    `${entry === undefined ? "Removed" : "Added"} ${quote(name)}` +
+    `${server === undefined ? "Removed" : "Added"} ${quote(name)}` +
       (copy === undefined ? "" : `; what was there is in ${copy}`),
   );
-  io.out(`${client.title}: ${client.next}`);
+  io.out(`${title}: ${next}`);
   return 0;
 }

@@ -1,26 +1,32 @@
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import {
+  assert,
+  assertEquals,
+  assertNotEquals,
+  assertStringIncludes,
+  assertThrows,
+} from "@std/assert";
 import { SeededRandom } from "../../../../tests/support/seeded_random.ts";
-import { jsonEdit } from "./json_edit.ts";
-import { jsonValue, readJsonText } from "./json_text.ts";
+import type { EntryChange } from "./clients.ts";
+import { editJson } from "./json_edit.ts";
+import { readJsonText } from "./json_text.ts";
 
-const edit = jsonEdit({ section: "mcpServers", hasType: false });
 const ENTRY = { command: "tercet", args: ["mcp", "--local"] };
-const ADD = { name: "tercet", entry: ENTRY };
-const REMOVE = { name: "tercet", entry: undefined };
+const PATH = ["mcpServers", "tercet"] as const;
+const ADD = { path: PATH, values: ENTRY };
+const REMOVE = { path: PATH, values: undefined };
 
 /** The changed text; fails when it is not changed. */
-function changed(text: string, change: Parameters<typeof edit>[1]): string {
-  const outcome = edit(text, change);
-  assert(outcome.kind === "edited", JSON.stringify(outcome));
-  return outcome.text;
+function changed(text: string, change: EntryChange): string {
+  const outcome = editJson(text, change);
+  assertNotEquals(outcome, text);
+  return outcome;
 }
 
 function valueOf(text: string): unknown {
-  const node = readJsonText(text);
-  return node && jsonValue(node);
+  return readJsonText(text)?.value;
 }
 
-Deno.test("jsonEdit() makes a whole configuration when the file is missing or empty", () => {
+Deno.test("editJson() makes a whole configuration when the file is missing or empty", () => {
   const wanted = `{
   "mcpServers": {
     "tercet": {
@@ -39,7 +45,7 @@ Deno.test("jsonEdit() makes a whole configuration when the file is missing or em
   assertStringIncludes(changed("// mine\n", ADD), "// mine\n");
 });
 
-Deno.test("jsonEdit() keeps comments, trailing commas, the mark of the encoding and line ends when it adds", () => {
+Deno.test("editJson() keeps comments, trailing commas, the mark of the encoding and line ends when it adds", () => {
   const text = "\uFEFF" + `{
 \t// The theme.
 \t"theme": "dark", /* why not */
@@ -60,30 +66,31 @@ Deno.test("jsonEdit() keeps comments, trailing commas, the mark of the encoding 
   });
 });
 
-Deno.test("jsonEdit() stays on one line when the file has one", () => {
+Deno.test("editJson() stays on one line when the file has one", () => {
   assertEquals(
     changed(`{"a":1,"mcpServers":{"b":{}}}`, ADD),
     `{"a":1,"mcpServers":{"b":{}, "tercet": {"command":"tercet","args":["mcp","--local"]}}}`,
   );
 });
 
-Deno.test("jsonEdit() keeps what a user has added to the entry when it changes it", () => {
+Deno.test("editJson() keeps what a user has added to the entry when it changes it", () => {
   const text = changed("", ADD).replace('"args"', '"env": {"A": "b"}, "args"');
   const moved = { command: "/opt/tercet", args: ["mcp", "--local"] };
-  const outcome = changed(text, { name: "tercet", entry: moved });
+  const outcome = changed(text, { path: PATH, values: moved });
   assertEquals(valueOf(outcome), {
     mcpServers: { tercet: { ...moved, env: { A: "b" } } },
   });
 });
 
-Deno.test("jsonEdit() changes nothing when it is done twice, or there is nothing to remove", () => {
-  assertEquals(edit(changed("", ADD), ADD), { kind: "same" });
+Deno.test("editJson() changes nothing when it is done twice, or there is nothing to remove", () => {
+  const added = changed("", ADD);
+  assertEquals(editJson(added, ADD), added);
   for (const text of ["", "{}", `{"mcpServers":{"b":{}}}`]) {
-    assertEquals(edit(text, REMOVE), { kind: "same" });
+    assertEquals(editJson(text, REMOVE), text);
   }
 });
 
-Deno.test("jsonEdit() gives the text from before when an added entry is removed", () => {
+Deno.test("editJson() gives the text from before when an added entry is removed", () => {
   for (
     const text of [
       "{\n}\n",
@@ -103,7 +110,7 @@ Deno.test("jsonEdit() gives the text from before when an added entry is removed"
   }
 });
 
-Deno.test("jsonEdit() refuses when the text is not JSON, and names the line", () => {
+Deno.test("editJson() refuses when the text is not JSON, and names the line", () => {
   for (
     const [text, reason] of [
       ["{\n  broken", "line 2 is not JSON"],
@@ -115,18 +122,18 @@ Deno.test("jsonEdit() refuses when the text is not JSON, and names the line", ()
       [`{"a": "\\x"}`, "line 1 is not JSON"],
     ] as const
   ) {
-    assertEquals(edit(text, ADD), { kind: "refused", reason });
+    assertThrows(() => editJson(text, ADD), SyntaxError, reason);
   }
 });
 
-Deno.test("jsonEdit() takes the last of two members with a name, as JSON.parse does", () => {
+Deno.test("editJson() takes the last of two members with a name, as JSON.parse does", () => {
   const text = `{"mcpServers":{"a":{}},"mcpServers":{"b":{}}}`;
   assertEquals(valueOf(changed(text, ADD)), {
     mcpServers: { b: {}, tercet: ENTRY },
   });
 });
 
-Deno.test("jsonEdit() keeps every other value when texts are random", () => {
+Deno.test("editJson() keeps every other value when texts are random", () => {
   const random = new SeededRandom(40);
   const gap = (): string =>
     random.pick(["", " ", "\n  ", "\t", "// c {\n", "/* } */", "\r\n"]);

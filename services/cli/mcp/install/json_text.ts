@@ -6,18 +6,15 @@
  */
 
 /** A value, with its place in the text. */
-export type JsonNode = JsonObject | JsonOther;
-
-/** An object. */
-export interface JsonObject {
-  /** Tells it from other values. */
-  readonly kind: "object";
-  /** Where its `{` is. */
+export interface JsonNode {
+  /** Where it starts. */
   readonly start: number;
-  /** The place behind its `}`. */
+  /** The place behind it. */
   readonly end: number;
-  /** Its members, in their order; a name may come twice. */
-  readonly members: readonly JsonMember[];
+  /** What it stands for. */
+  readonly value: unknown;
+  /** The members of an object, in their order; a name may come twice. */
+  readonly members?: readonly JsonMember[];
 }
 
 /** A member of an object. */
@@ -32,20 +29,13 @@ export interface JsonMember {
   readonly comma: number | undefined;
 }
 
-/** Any value but an object. */
-export interface JsonOther {
-  /** Tells it from an object. */
-  readonly kind: "other";
-  /** Where it starts. */
-  readonly start: number;
-  /** The place behind it. */
-  readonly end: number;
-  /** What it stands for. */
-  readonly value: unknown;
-}
-
 /** More levels are in no configuration. */
 const MAX_DEPTH = 200;
+
+/** Space and comments. */
+const SPACE = /(?:[\s\uFEFF]+|\/\/[^\n\r]*|\/\*[^]*?\*\/)*/y;
+const STRING = /"(?:[^"\\\n]|\\.)*"/y;
+const SCALAR = /"(?:[^"\\\n]|\\.)*"|[A-Za-z0-9.+-]+/y;
 
 /**
  * Reads a text that holds one value.
@@ -54,124 +44,66 @@ const MAX_DEPTH = 200;
  * @throws {SyntaxError} when it is not JSON with comments; names the line
  */
 export function readJsonText(text: string): JsonNode | undefined {
-  const reader = new Reader(text);
-  return reader.readAll();
-}
-
-/** What a value stands for. */
-export function jsonValue(node: JsonNode): unknown {
-  if (node.kind === "other") return node.value;
-  return Object.fromEntries(
-    node.members.map((member) => [member.name, jsonValue(member.node)]),
-  );
-}
-
-/** Space and comments. */
-const SPACE = /(?:[\s\uFEFF]+|\/\/[^\n\r]*|\/\*[^]*?\*\/)*/y;
-const STRING = /"(?:[^"\\\n]|\\.)*"/y;
-const WORD = /-?[A-Za-z0-9.+-]+/y;
-
-class Reader {
-  readonly #text: string;
-  #at = 0;
-
-  constructor(text: string) {
-    this.#text = text;
-  }
-
-  readAll(): JsonNode | undefined {
-    this.#skipSpace();
-    if (this.#at === this.#text.length) return undefined;
-    const node = this.#value(0);
-    this.#skipSpace();
-    if (this.#at < this.#text.length) throw this.#fault();
-    return node;
-  }
-
-  #value(depth: number): JsonNode {
-    if (depth > MAX_DEPTH) throw this.#fault();
-    switch (this.#text[this.#at]) {
-      case "{":
-        return this.#object(depth);
-      case "[":
-        return this.#list(depth);
-      case '"':
-        return this.#scalar(STRING);
-      default:
-        return this.#scalar(WORD);
-    }
-  }
-
-  #object(depth: number): JsonObject {
-    const start = this.#at++;
-    const members: JsonMember[] = [];
-    while (true) {
-      this.#skipSpace();
-      if (this.#takes("}")) {
-        return { kind: "object", start, end: this.#at, members };
-      }
-      if (members.length > 0 && members.at(-1)?.comma === undefined) {
-        throw this.#fault();
-      }
-      const nameNode = this.#scalar(STRING);
-      this.#skipSpace();
-      if (!this.#takes(":")) throw this.#fault();
-      this.#skipSpace();
-      const node = this.#value(depth + 1);
-      this.#skipSpace();
-      const at = this.#at;
-      const comma = this.#takes(",") ? at : undefined;
-      const name = String(nameNode.value);
-      members.push({ name, start: nameNode.start, node, comma });
-    }
-  }
-
-  #list(depth: number): JsonOther {
-    const start = this.#at++;
-    const value: unknown[] = [];
-    let isOpen = true;
-    while (true) {
-      this.#skipSpace();
-      if (this.#takes("]")) {
-        return { kind: "other", start, end: this.#at, value };
-      }
-      if (!isOpen) throw this.#fault();
-      value.push(jsonValue(this.#value(depth + 1)));
-      this.#skipSpace();
-      isOpen = this.#takes(",");
-    }
-  }
-
-  #scalar(pattern: RegExp): JsonOther {
-    const start = this.#at;
-    const text = this.#match(pattern);
-    try {
-      return { kind: "other", start, end: this.#at, value: JSON.parse(text) };
-    } catch {
-      this.#at = start;
-      throw this.#fault();
-    }
-  }
-
-  #skipSpace(): void {
-    this.#match(SPACE);
-  }
-
-  #match(pattern: RegExp): string {
-    pattern.lastIndex = this.#at;
-    const text = pattern.exec(this.#text)?.[0] ?? "";
-    this.#at += text.length;
-    return text;
-  }
-
-  #takes(mark: string): boolean {
-    if (this.#text[this.#at] !== mark) return false;
-    this.#at++;
-    return true;
-  }
-
-  #fault(): SyntaxError {
-    const line = this.#text.slice(0, this.#at).split("\n").length;
+  let at = 0;
+  const fault = (): SyntaxError => {
+    const line = text.slice(0, at).split("\n").length;
     return new SyntaxError(`line ${line} is not JSON`);
-  }
+  };
+  const take = (pattern: RegExp): string => {
+    pattern.lastIndex = at;
+    const taken = pattern.exec(text)?.[0] ?? "";
+    at += taken.length;
+    return taken;
+  };
+  /** Whether a mark is next; goes to what stands behind it. */
+  const takes = (mark: string): boolean => {
+    const isNext = text[at] === mark;
+    if (isNext) at++;
+    return isNext;
+  };
+  const readScalar = (pattern: RegExp): JsonNode => {
+    const start = at;
+    const taken = take(pattern);
+    try {
+      return { start, end: at, value: JSON.parse(taken) };
+    } catch {
+      at = start;
+      throw fault();
+    }
+  };
+  const readMember = (isNamed: boolean, depth: number): JsonMember => {
+    const start = at;
+    const name = isNamed ? String(readScalar(STRING).value) : "";
+    take(SPACE);
+    if (isNamed && !takes(":")) throw fault();
+    take(SPACE);
+    const node = readValue(depth);
+    take(SPACE);
+    const comma = takes(",") ? at - 1 : undefined;
+    take(SPACE);
+    return { name, start, node, comma };
+  };
+  const readValue = (depth: number): JsonNode => {
+    if (depth > MAX_DEPTH) throw fault();
+    const start = at;
+    const isObject = takes("{");
+    if (!isObject && !takes("[")) return readScalar(SCALAR);
+    take(SPACE);
+    const members: JsonMember[] = [];
+    while (!takes(isObject ? "}" : "]")) {
+      const isOpen = members.length === 0 || members.at(-1)?.comma;
+      if (!isOpen) throw fault();
+      members.push(readMember(isObject, depth + 1));
+    }
+    const values = members.map(({ name, node }) => [name, node.value] as const);
+    return isObject
+      ? { start, end: at, value: Object.fromEntries(values), members }
+      : { start, end: at, value: values.map(([, value]) => value) };
+  };
+  take(SPACE);
+  if (at === text.length) return undefined;
+  const node = readValue(0);
+  take(SPACE);
+  if (at < text.length) throw fault();
+  return node;
 }

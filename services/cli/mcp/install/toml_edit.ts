@@ -1,29 +1,22 @@
 /**
- * Changes the entry of an MCP server in a configuration that is TOML, as Codex
- * has it, and keeps everything else as it is.
+ * Changes an entry in settings that are TOML, where it is a table of its own,
+ * and keeps everything else as it is.
  *
  * @module
  */
 
-import {
-  type EntryChange,
-  lineEnd,
-  type ServerEntry,
-  type TextEdit,
-} from "./text_edit.ts";
-
-const SECTION = "mcp_servers";
+import type { EntryChange } from "./clients.ts";
 
 /** A table of the file: its header and all lines up to the next one. */
 interface Table {
-  /** The parts of its name; undefined for what stands before all tables. */
-  readonly path: readonly string[] | undefined;
+  /** The parts of its name; none for what stands before all tables. */
+  readonly path: readonly string[];
   /** Where its header starts. */
   readonly start: number;
   /** The place behind the line of its header. */
   readonly bodyStart: number;
   /** The values that it sets. */
-  readonly statements: readonly Statement[];
+  readonly statements: Statement[];
 }
 
 /** A value that is set; it may have several lines. */
@@ -37,57 +30,34 @@ interface Statement {
 }
 
 /**
- * Changes the table `[mcp_servers.<name>]`. Other values of it stay, such as a
- * time-out; a table is removed with those below it.
+ * Changes an entry. Other values of its table stay, such as a time-out; a table
+ * is removed with those below it.
+ *
+ * @returns The text with the change; the same text when it is already so.
+ * @throws {SyntaxError} with the reason why it cannot be changed
  */
-export function tomlEdit(
-  text: string,
-  { name, entry }: EntryChange,
-): TextEdit {
-  const scan = scanTables(text);
-  if (scan.kind === "refused") return scan;
-  const { tables } = scan;
-  const ours = tables.filter(({ path }) =>
-    path?.[0] === SECTION && path[1] === name
+export function editToml(text: string, { path, values }: EntryChange): string {
+  const [section, name] = path;
+  const ours = readTables(text, section).filter((table) =>
+    table.path[0] === section && table.path[1] === name
   );
-  const changed = entry === undefined
-    ? ours.toReversed().reduce((rest, table) => cut(rest, table), text)
-    : put(text, {
-      name,
-      entry,
-      table: ours.find(({ path }) => path?.length === 2),
-    });
-  return changed === text
-    ? { kind: "same" }
-    : { kind: "edited", text: changed };
-}
-
-/** Sets the values of a table; without one, adds it at the end. */
-function put(
-  text: string,
-  { name, entry, table }: {
-    readonly name: string;
-    readonly entry: ServerEntry;
-    readonly table: Table | undefined;
-  },
-): string {
-  const eol = lineEnd(text);
-  const { command, args } = entry;
-  const lines = `command = ${quoted(command)}${eol}` +
-    `args = [${args.map(quoted).join(", ")}]${eol}`;
+  if (values === undefined) {
+    return ours.reduceRight((rest, table) => cut(rest, table), text);
+  }
+  const eol = text.includes("\r\n") ? "\r\n" : "\n";
+  const lines = Object.entries(values)
+    .map(([key, value]) => `${key} = ${toToml(value)}${eol}`).join("");
+  const table = ours.find((one) => one.path.length === 2);
   if (table === undefined) {
-    const key = /^[A-Za-z0-9_-]+$/.test(name) ? name : quoted(name);
+    const key = /^[A-Za-z0-9_-]+$/.test(name) ? name : toToml(name);
     const end = text === "" || text.endsWith("\n") ? text : text + eol;
     const gap = end.trim() === "" || /\n\r?\n$/.test(end) ? "" : eol;
-    return `${end}${gap}[${SECTION}.${key}]${eol}${lines}`;
+    return `${end}${gap}[${section}.${key}]${eol}${lines}`;
   }
-  const set = table.statements.filter(({ key }) =>
-    key === "command" || key === "args"
-  );
-  const isSame = set.length === 2 &&
-    set.map(({ start, end }) => text.slice(start, end)).join("") === lines;
-  if (isSame) return text;
-  const rest = set.toReversed().reduce(
+  const set = table.statements.filter(({ key }) => Object.hasOwn(values, key));
+  const old = set.map(({ start, end }) => text.slice(start, end)).join("");
+  if (old === lines) return text;
+  const rest = set.reduceRight(
     (left, { start, end }) => left.slice(0, start) + left.slice(end),
     text,
   );
@@ -101,9 +71,8 @@ function put(
  * follows.
  */
 function cut(text: string, { start, bodyStart, statements }: Table): string {
-  const end = statements.at(-1)?.end ?? bodyStart;
   const before = text.slice(0, start);
-  const after = text.slice(end);
+  const after = text.slice(statements.at(-1)?.end ?? bodyStart);
   // One blank line between two tables is enough.
   return after.trim() === ""
     ? before.replace(/(\r?\n)(?:[ \t]*\r?\n)+$/, "$1")
@@ -112,132 +81,84 @@ function cut(text: string, { start, bodyStart, statements }: Table): string {
     : before + after;
 }
 
-/** A basic string; its escapes are those of JSON, and DEL. */
-function quoted(text: string): string {
-  return JSON.stringify(text).replaceAll("\x7f", "\\u007f");
+/** A value as TOML. The escapes of a basic string are those of JSON, and DEL. */
+function toToml(value: string | readonly string[]): string {
+  return typeof value === "string"
+    ? JSON.stringify(value).replaceAll("\x7f", "\\u007f")
+    : `[${value.map(toToml).join(", ")}]`;
 }
 
-/** A string, from its first quote on. */
-const STRINGS = [
-  /"""(?:[^\\]|\\[^])*?"{3,5}/y,
-  /'''[^]*?'{3,5}/y,
-  /"(?:[^"\\\n]|\\.)*"/y,
-  /'[^'\n]*'/y,
-];
-const HEADER = /\[\[?([^\n]*?)\]\]?[ \t]*(?:#[^\n]*)?\r?(?:\n|$)/y;
-const KEY = /(?:"(?:[^"\\\n]|\\.)*"|'[^'\n]*'|[A-Za-z0-9_-]+)/y;
+const STRING_OR_COMMENT =
+  /"""(?:[^\\]|\\[^])*?"{3,5}|'''[^]*?'{3,5}|"(?:[^"\\\n]|\\.)*"|'[^'\n]*'|#[^\n]*/g;
+const LINE = /[^\n]*\n|[^\n]+$/g;
+const HEADER = /^(\s*\[\[?)([^[\]]*)\]\]?\s*$/;
+const KEY = /"(?:[^"\\\n]|\\.)*"|'[^'\n]*'|[A-Za-z0-9_-]+/g;
 
-/** A table whose values are still being read. */
-interface OpenTable extends Table {
-  readonly statements: Statement[];
-}
-
-/** Finds the tables: a `[` at the start of a line, outside of all values. */
-function scanTables(
-  text: string,
-):
-  | { readonly kind: "tables"; readonly tables: readonly Table[] }
-  | { readonly kind: "refused"; readonly reason: string } {
-  let table: OpenTable = {
-    ...{ path: undefined, start: 0, bodyStart: 0, statements: [] },
-  };
+/** Finds the tables, and what each of them sets. */
+function readTables(text: string, section: string): readonly Table[] {
+  // Of the same length, with nothing in strings and comments to be found.
+  const plain = text.replaceAll(
+    STRING_OR_COMMENT,
+    (part) => (part.startsWith("#") ? " " : "s").repeat(part.length),
+  );
+  let table: Table = { path: [], start: 0, bodyStart: 0, statements: [] };
   const tables = [table];
   let open: Omit<Statement, "end"> | undefined;
   let depth = 0;
-  let at = text.startsWith("\uFEFF") ? 1 : 0;
-  while (at < text.length) {
-    const char = text[at] ?? "";
-    if (open === undefined && !/[\s#]/.test(char)) {
-      const start = lineStart(text, at);
-      const header = char === "[" ? matchAt(HEADER, text, at) : undefined;
-      if (header !== undefined) {
-        const path = splitKey(header[1] ?? "");
-        if (path === undefined) return badLine(text, at);
-        if (path[0] === SECTION && header[0].startsWith("[[")) return ODD;
-        at += header[0].length;
-        table = { path, start, bodyStart: at, statements: [] };
-        tables.push(table);
-        continue;
-      }
-      const name = matchAt(KEY, text, at)?.[0];
-      if (name === undefined) return badLine(text, at);
-      const key = unquoted(name);
-      const isInline = table.path === undefined
-        ? key === SECTION
-        : table.path.length === 1 && table.path[0] === SECTION;
+  for (const { 0: line, index: start } of plain.matchAll(LINE)) {
+    const end = start + line.length;
+    const header = open === undefined ? HEADER.exec(line) : null;
+    if (header !== null) {
+      const [, bracket = "", name = ""] = header;
+      const at = start + bracket.length;
+      const path = splitKey(text.slice(at, at + name.length));
+      if (path === undefined) throw badLine(text, start);
+      if (path[0] === section && bracket.endsWith("[[")) throw odd(section);
+      table = { path, start, bodyStart: end, statements: [] };
+      tables.push(table);
+      continue;
+    }
+    if (open === undefined && line.trim() !== "") {
+      const [name = ""] = line.split("=", 1);
+      const key = splitKey(text.slice(start, start + name.length))?.[0];
+      if (key === undefined) throw badLine(text, start);
       // `mcp_servers = {…}` and dotted names need another kind of edit.
-      if (isInline) return ODD;
+      const isInline = table.path.length < 2 &&
+        (table.path[0] ?? key) === section;
+      if (isInline) throw odd(section);
       open = { key, start };
-      at += name.length;
-    } else if (char === "#") {
-      at = lineStop(text, at);
-    } else if (char === '"' || char === "'") {
-      const string = STRINGS.map((one) => matchAt(one, text, at))
-        .find((match) => match !== undefined);
-      if (string === undefined) return badLine(text, at);
-      at += string[0].length;
-    } else {
-      if (char === "[" || char === "{") depth++;
-      if (char === "]" || char === "}") depth--;
-      at++;
-      if (char === "\n" && depth === 0 && open !== undefined) {
-        table.statements.push({ ...open, end: at });
-        open = undefined;
-      }
+    }
+    if (/["']/.test(line)) throw badLine(text, start);
+    depth += line.split(/[[{]/).length - line.split(/[\]}]/).length;
+    if (depth === 0 && open !== undefined) {
+      table.statements.push({ ...open, end });
+      open = undefined;
     }
   }
-  if (depth !== 0) return badLine(text, text.length);
-  if (open !== undefined) table.statements.push({ ...open, end: at });
-  return { kind: "tables", tables };
+  if (depth !== 0) throw badLine(text, text.length);
+  return tables;
 }
 
-const ODD = {
-  kind: "refused",
-  reason: `"${SECTION}" in it is not written as tables; write it as ` +
-    `[${SECTION}.name], or add the server by hand`,
-} as const;
+function odd(section: string): SyntaxError {
+  return new SyntaxError(
+    `"${section}" in it is not written as tables; write it as ` +
+      `[${section}.name], or add the server by hand`,
+  );
+}
 
-function badLine(
-  text: string,
-  at: number,
-): { readonly kind: "refused"; readonly reason: string } {
+function badLine(text: string, at: number): SyntaxError {
   const line = text.slice(0, at).split("\n").length;
-  return { kind: "refused", reason: `line ${line} is not TOML` };
-}
-
-function matchAt(
-  pattern: RegExp,
-  text: string,
-  at: number,
-): RegExpExecArray | undefined {
-  pattern.lastIndex = at;
-  return pattern.exec(text) ?? undefined;
-}
-
-function lineStart(text: string, at: number): number {
-  return text.lastIndexOf("\n", at - 1) + 1;
-}
-
-function lineStop(text: string, at: number): number {
-  const stop = text.indexOf("\n", at);
-  return stop === -1 ? text.length : stop;
+  return new SyntaxError(`line ${line} is not TOML`);
 }
 
 /** The parts of a dotted name; undefined for another text. */
 function splitKey(text: string): readonly string[] | undefined {
   const parts: string[] = [];
-  let at = 0;
-  while (true) {
-    at += /^[ \t]*/.exec(text.slice(at))?.[0].length ?? 0;
-    const part = matchAt(KEY, text, at)?.[0];
-    if (part === undefined) return undefined;
+  const form = text.replaceAll(KEY, (part) => {
     parts.push(unquoted(part));
-    at += part.length;
-    at += /^[ \t]*/.exec(text.slice(at))?.[0].length ?? 0;
-    if (at === text.length) return parts;
-    if (text[at] !== ".") return undefined;
-    at++;
-  }
+    return "k";
+  });
+  return /^\s*k(?:\s*\.\s*k)*\s*$/.test(form) ? parts : undefined;
 }
 
 function unquoted(part: string): string {

@@ -7,6 +7,7 @@
 import { MemMock } from "../../../../sdk/testing.ts";
 import { FakeClock } from "../../../../tests/support/fake_clock.ts";
 import { runTercet } from "../../main.ts";
+import { readSecretFile } from "../../mcp/secret_file.ts";
 
 type Texts = Readonly<Record<string, string>>;
 
@@ -58,6 +59,10 @@ export function openMemoryUser(): MemoryUser {
     TERCET_RELAYER: serverUrl,
   };
   const files: Record<string, string> = {};
+  const readText = (path: string): Promise<string> =>
+    files[path] === undefined
+      ? Promise.reject(new Deno.errors.NotFound("no such file"))
+      : Promise.resolve(files[path]);
   return {
     ...{ clock, mock, files, own },
     async play(args, { variables = own, input = "" } = {}) {
@@ -72,10 +77,12 @@ export function openMemoryUser(): MemoryUser {
           queueMicrotask(() => clock.advance(Number(seconds) * 1_000));
         },
         readVariable: (name) => variables[name],
-        readText: (path) =>
-          files[path] === undefined
-            ? Promise.reject(new Deno.errors.NotFound("no such file"))
-            : Promise.resolve(files[path]),
+        readText,
+        // Files on the disk have modes.
+        readSecret: (path, what) =>
+          path.startsWith("/")
+            ? readSecretFile(path, what)
+            : readText(path).then((text) => text.trim()),
         writeSecret: (path, text) => {
           files[path] = text;
           return Promise.resolve();

@@ -5,6 +5,7 @@
  * @module
  */
 
+import { steadyMs } from "../../../shared/clock.ts";
 import {
   cappedCount,
   cappedPositive,
@@ -33,7 +34,6 @@ import {
   refused,
   wireTime,
 } from "../answer.ts";
-import { steadyMs } from "../../concurrency/bounded_work.ts";
 import { memoryAnswer } from "../document/memory_answers.ts";
 import { signedPost } from "../json_body.ts";
 import type { RelayerParts } from "../parts.ts";

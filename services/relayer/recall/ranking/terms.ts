@@ -8,6 +8,7 @@
  * @module
  */
 
+import { editDistance } from "../../../shared/did_you_mean.ts";
 import type { Steps } from "../../concurrency/bounded_work.ts";
 import { listAccentedWords, type Word } from "../../embed/words.ts";
 import {
@@ -254,8 +255,12 @@ export function nearTerms(
   for (const other of vocabulary) {
     if (other === term) continue;
     if (Math.abs(other.length - term.length) <= faults) {
-      const distance = editDistance(term, other, faults);
-      if (distance !== undefined) bySpelling[distance - 1]?.push(other);
+      // Few misspell how a word begins.
+      const isLike = term[0] === other[0] || term[1] === other[1];
+      const distance = isLike
+        ? editDistance(term, { to: other, most: faults })
+        : Infinity;
+      if (distance <= faults) bySpelling[distance - 1]?.push(other);
     }
     if (areJoined && isJoined(term, other)) joined.push(other);
     else if (areMisspelt && isRelated(term, other)) related.push(other);
@@ -281,41 +286,4 @@ function isJoined(one: string, other: string): boolean {
   const [short, long] = one.length < other.length ? [one, other] : [other, one];
   return short.length >= MIN_PART_CHARS &&
     (long.startsWith(short) || long.endsWith(short));
-}
-
-/**
- * How many letters have to be changed, left out, put in or swapped with their
- * neighbour; undefined when that is more than `most`, or 0.
- */
-function editDistance(
-  one: string,
-  other: string,
-  most: number,
-): number | undefined {
-  // Few misspell how a word begins.
-  if (one[0] !== other[0] && one[1] !== other[1]) return undefined;
-  let beforeLast: number[] = [];
-  let last = Array.from({ length: other.length + 1 }, (_, at) => at);
-  for (let row = 1; row <= one.length; row++) {
-    const current = [row];
-    let least = row;
-    for (let column = 1; column <= other.length; column++) {
-      const isSame = one[row - 1] === other[column - 1];
-      let cost = Math.min(
-        (last[column - 1] ?? 0) + (isSame ? 0 : 1),
-        (last[column] ?? 0) + 1,
-        (current[column - 1] ?? 0) + 1,
-      );
-      if (
-        row > 1 && column > 1 && one[row - 1] === other[column - 2] &&
-        one[row - 2] === other[column - 1]
-      ) cost = Math.min(cost, (beforeLast[column - 2] ?? 0) + 1);
-      current.push(cost);
-      if (cost < least) least = cost;
-    }
-    if (least > most) return undefined;
-    [beforeLast, last] = [last, current];
-  }
-  const distance = last[other.length] ?? 0;
-  return distance === 0 || distance > most ? undefined : distance;
 }

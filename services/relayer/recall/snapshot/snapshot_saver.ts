@@ -6,12 +6,12 @@
  * @module
  */
 
-import type { Clock } from "../../../shared/clock.ts";
+import { type Clock, steadyMs } from "../../../shared/clock.ts";
 import type { Logger } from "../../../shared/logger.ts";
 import { Periodic } from "../../../shared/periodic.ts";
 import { describeError } from "../../../shared/settled.ts";
 import { NEVER_PAUSING, type Pausing } from "../../../shared/slices.ts";
-import { finishInSlices, steadyMs } from "../../concurrency/bounded_work.ts";
+import { finishInSlices } from "../../concurrency/bounded_work.ts";
 import type { RelayerStore } from "../../store/store.ts";
 import type { VectorIndex } from "../vector_index.ts";
 import type { OwnerSnapshots } from "./owner_snapshots.ts";

@@ -21,7 +21,7 @@ import {
 } from "../row_columns.ts";
 import type { JobRow } from "../rows.ts";
 import type { RelayerStore } from "../store.ts";
-import { NamedRows } from "./named_rows.ts";
+import { NamedRows, qualify } from "./named_rows.ts";
 
 const UNFINISHED = `status < ${FIRST_FINISHED}`;
 const COLUMNS = `${JOBS.selected}, leased_by AS "leasedBy", ` +
@@ -55,7 +55,7 @@ export class JobReads {
   constructor(runner: Runner) {
     this.#runner = runner;
     this.jobs = new NamedRows(runner, {
-      ...{ table: "jobs", columns: qualify(COLUMNS), read: toJob },
+      ...{ table: "jobs", columns: qualify(COLUMNS, "jobs"), read: toJob },
     }).find;
   }
 
@@ -93,7 +93,7 @@ export class JobReads {
         "UPDATE jobs SET leased_by = $4::text, " +
         "leased_until_ms = $7::bigint FROM taken " +
         "WHERE jobs.owner = taken.owner AND jobs.id = taken.id " +
-        `RETURNING n, ${qualify(COLUMNS)}`,
+        `RETURNING n, ${qualify(COLUMNS, "jobs")}`,
       [
         dueMs,
         endedBefore({ nowMs, mayEnd }),
@@ -193,11 +193,6 @@ export class JobReads {
 /** Leases that end until then are over; 0 is the end of one given back. */
 function endedBefore({ nowMs, mayEnd }: LeaseTime): number {
   return mayEnd ? nowMs : 0;
-}
-
-/** Names the table of columns, which another one has as well. */
-function qualify(columns: string): string {
-  return columns.replaceAll(/(^|, )(\w+)/g, "$1jobs.$2");
 }
 
 function toJob(row: Row): JobRow {

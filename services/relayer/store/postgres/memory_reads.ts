@@ -20,7 +20,7 @@ import {
   type RelayerStore,
   StoreBusyError,
 } from "../store.ts";
-import { NamedRows } from "./named_rows.ts";
+import { NamedRows, qualify } from "./named_rows.ts";
 
 const SELECT = `SELECT ${MEMORIES.selected} FROM memories WHERE`;
 
@@ -227,9 +227,4 @@ function readBounds(row: Row | undefined): FeedBounds {
     swept: Number(row?.["swept"]),
     gaps: (row?.["gaps"] ?? []) as readonly number[],
   };
-}
-
-/** Names the table of columns, which another one has as well. */
-function qualify(columns: string, table: string): string {
-  return columns.replaceAll(/(^|, )(\w+)/g, `$1${table}.$2`);
 }

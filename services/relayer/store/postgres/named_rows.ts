@@ -68,3 +68,8 @@ export class NamedRows<Found> {
 function keyOf({ owner, id }: Row | RowName): string {
   return `${owner} ${id}`;
 }
+
+/** Names the table of columns, which another one has as well. */
+export function qualify(columns: string, table: string): string {
+  return columns.replaceAll(/(^|, )(\w+)/g, `$1${table}.$2`);
+}

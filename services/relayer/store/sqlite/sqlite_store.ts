@@ -10,7 +10,7 @@
  */
 
 import type { DatabaseSync } from "node:sqlite";
-import type { Clock } from "../../../shared/clock.ts";
+import { type Clock, steadyMs } from "../../../shared/clock.ts";
 import { OwnMembers } from "../../../shared/instance_store.ts";
 import type { Logger } from "../../../shared/logger.ts";
 import {
@@ -36,7 +36,6 @@ import { NamespaceSums } from "./namespace_sums.ts";
 import { SideRows, Sweeper } from "./side_rows.ts";
 import { SnapshotRows } from "./snapshot_rows.ts";
 import { type BatchedWrite, Batcher } from "./batcher.ts";
-import { steadyMs } from "../../concurrency/bounded_work.ts";
 
 /** Options of {@linkcode SqliteStore}. */
 interface SqliteStoreOptions {

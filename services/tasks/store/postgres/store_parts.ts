@@ -4,6 +4,7 @@
  * @module
  */
 
+import { steadyMs } from "../../../shared/clock.ts";
 import { RateLimitedLog } from "../../../shared/logger.ts";
 import { Periodic } from "../../../shared/periodic.ts";
 import type {
@@ -177,7 +178,7 @@ export function openParts(
     // these.
     locking: pools.claiming,
     locks,
-    monotonicMs: () => clock.monotonicMs?.() ?? clock.nowMs(),
+    monotonicMs: () => steadyMs(clock),
   });
   const log = new RateLimitedLog(logger, clock);
   const folding = new Periodic({

@@ -6,6 +6,7 @@
 
 import { openDataFolder } from "../../../shared/data_folder.ts";
 import { backup, DatabaseSync } from "node:sqlite";
+import { removeIfThere } from "../../../shared/missing_file.ts";
 import { describeError } from "../../../shared/settled.ts";
 import { lockFolder } from "../../../shared/sqlite/folder_lock.ts";
 import { makePrivate, tighten } from "../../../shared/data_file.ts";
@@ -21,7 +22,6 @@ import {
   logPath,
   lookAtStored,
   openWriting,
-  removeIfThere,
   restoringPath,
   type StoredDatabase,
   syncPath,

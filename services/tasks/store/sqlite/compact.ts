@@ -6,6 +6,7 @@
  */
 
 import type { DatabaseSync, SQLInputValue } from "node:sqlite";
+import { removeIfThere } from "../../../shared/missing_file.ts";
 import { describeError } from "../../../shared/settled.ts";
 import { lockFolder } from "../../../shared/sqlite/folder_lock.ts";
 import { openDatabase } from "../../../shared/sqlite/open_database.ts";
@@ -17,7 +18,6 @@ import {
   LOCK_FILE,
   logPath,
   openWriting,
-  removeIfThere,
   syncPath,
 } from "./database_file.ts";
 import { readNumber, readText } from "./reader.ts";

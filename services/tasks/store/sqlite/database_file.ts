@@ -163,15 +163,6 @@ export async function syncPath(path: string): Promise<void> {
   await file.sync();
 }
 
-/** Removes a file if it exists. */
-export async function removeIfThere(path: string): Promise<void> {
-  try {
-    await Deno.remove(path);
-  } catch (error) {
-    if (!(error instanceof Deno.errors.NotFound)) throw error;
-  }
-}
-
 /**
  * Copies a file to a new one that only its owner may read.
  *

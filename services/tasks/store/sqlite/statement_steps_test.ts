@@ -3,34 +3,38 @@ import { countRounds } from "../../../../tests/support/rounds.ts";
 import { serviceTest } from "../../../../tests/support/services.ts";
 import {
   countSteps,
-  RecordingDatabase,
   type RunStatement,
 } from "../../../../tests/support/statement_steps.ts";
-import { isFinal, type Task, TASK_STATUSES } from "../../domain/task.ts";
-import { NO_ACTIVITY } from "../kept_counts.ts";
 import type { TaskQuery } from "../queries.ts";
-import type { Transaction } from "../store.ts";
 import {
   change,
   changed,
   creation,
-  HOURLY,
   removal,
   SAMPLE_MS,
   sampleIds,
   sampleTask,
 } from "../testing/sample_tasks.ts";
-import { databasePath, openWriting } from "./database_file.ts";
-import { encodeBatch } from "./encode_batch.ts";
-import { GroupApplier } from "./group_applier.ts";
-import { migrateTasks } from "./migrations.ts";
+import { databasePath } from "./database_file.ts";
 import { Reader } from "./reader.ts";
-import { StoreReads } from "./sqlite_store.ts";
-import { Sweeper } from "./table_writers.ts";
+import type { StoreReads } from "./sqlite_store.ts";
 import { proveAll } from "./task_counts.ts";
+import {
+  activityWrite,
+  answerWrite,
+  apply,
+  auditWrite,
+  closeWorld,
+  openWorld,
+  recordWrite,
+  SMALL,
+  startWrite,
+  TENANT,
+  WORKERS,
+  type World,
+} from "./testing/filled_database.ts";
 import { withFolder } from "./testing/open_store.ts";
 
-const SMALL = 1_000;
 /** A multiple of the small number. */
 const LARGE = SMALL * Math.min(100, countRounds(30));
 /** The most steps of a call that reads a page of rows, some dozens at once. */
@@ -40,8 +44,6 @@ const MAX_LOOKING_STEPS = 5_000;
  */
 const MAX_COUNTING_STEPS = 1.5 * LARGE;
 
-const TENANT = "tnt_a";
-const WORKERS = ["wrk_0", "wrk_1", "wrk_2"];
 const LIST = {
   tenantId: TENANT,
   by: "date",
@@ -435,7 +437,7 @@ Deno.test("statements of every read of the store are measured", async () => {
       listMethods(part).map((method) => `${name}.${method}`)
     ).filter((method) => !called.has(method) && !NO_STATEMENT.has(method));
     assertEquals(missing, []);
-    close(world);
+    closeWorld(world);
     return Promise.resolve();
   });
 });
@@ -456,18 +458,6 @@ function listMethods(part: object): readonly string[] {
     );
 }
 
-interface World {
-  readonly read: RecordingDatabase;
-  readonly written: RecordingDatabase;
-  readonly reads: StoreReads;
-  readonly sweeper: Sweeper;
-  readonly applier: GroupApplier;
-  /** Tasks that exist at any size of the database. */
-  readonly some: readonly Task[];
-  /** A task with a long history. */
-  readonly long: Task;
-}
-
 /** Measures the steps of each statement of each call. */
 async function measure(
   size: number,
@@ -486,7 +476,7 @@ async function measure(
       finish(call(world));
       runs.push([name, [...world.read.take(), ...world.written.take()]]);
     }
-    close(world);
+    closeWorld(world);
     const counted = await countSteps(before, runs.flatMap(([, run]) => run));
     let from = 0;
     for (const [name, statements] of runs) {
@@ -495,226 +485,6 @@ async function measure(
     }
   });
   return steps;
-}
-
-function openWorld(folder: string, size: number): World {
-  const path = databasePath(folder);
-  const filled = fill(path, size);
-  const read = new RecordingDatabase(path, { readOnly: true });
-  const written = new RecordingDatabase(path);
-  return {
-    ...filled,
-    read,
-    written,
-    // With a clock that stands still, reads take no more pieces on a busy
-    // machine.
-    reads: new StoreReads(read, () => 0),
-    sweeper: new Sweeper(written),
-    applier: new GroupApplier(written),
-  };
-}
-
-function close({ reads, written }: World): void {
-  reads.close();
-  written.close();
-}
-
-/** Fills a database in proportion to the number of tasks. */
-function fill(
-  path: string,
-  size: number,
-): Pick<World, "some" | "long"> {
-  const db = openWriting(path, "relaxed");
-  migrateTasks(db, { nowMs: 0 });
-  const reads = new StoreReads(db);
-  const ids = sampleIds();
-  const tasks: Task[] = [];
-  for (let index = 0; index < SMALL; index++) {
-    const first = tasks[index % 3]?.id;
-    tasks.push(createTask(index, ids.next(), first));
-  }
-  const history = Array.from({ length: SMALL }, (_, index) => ({
-    seq: index + 1,
-    text: '{"type":"created"}',
-    prev: "",
-    hash: "hash",
-  }));
-  const transactions = tasks.map((task, index): Transaction => ({
-    writes: [
-      { ...creation(task), history: index === 0 ? history : [] },
-      recordWrite(index),
-      answerWrite(index),
-      auditWrite(index),
-      startWrite(index),
-      activityWrite(index),
-    ],
-  }));
-  apply({ reads, applier: new GroupApplier(db) }, transactions);
-  for (const copy of COPIES) {
-    db.prepare(
-      "WITH RECURSIVE copies(k) AS (VALUES(0) UNION ALL " +
-        `SELECT k + 1 FROM copies WHERE k + 1 < ?) ${copy}`,
-    ).run(size / SMALL);
-  }
-  reads.close();
-  return { some: tasks.slice(0, 100), long: tasks[0]! };
-}
-
-/** Creates copy `k` of all rows; the first rows exist already. */
-const COPIES: readonly string[] = [
-  `INSERT INTO tasks SELECT n + 100000 * k, id, tenant, created_ms + ${SMALL} * k,
-   version, status, lane, grp, job,
-   CASE key WHEN 'often' THEN key ELSE key || ' of copy ' || k END,
-   date_ms + ${SMALL} * k, finished_ms, rank + ${SMALL} * k, wake_ms, body, data,
-   data_at, result, result_at, failing_ms, NULL, NULL, tags FROM copies, tasks WHERE k > 0`,
-  `INSERT INTO task_tags SELECT tenant, tag, date_ms + ${SMALL} * k,
-   n + 100000 * k, created_ms + ${SMALL} * k FROM copies, task_tags WHERE k > 0`,
-  `INSERT INTO job_counts SELECT tenant, lane, status, job || ' ' || k, count
-   FROM copies, job_counts WHERE k > 0`,
-  `INSERT INTO activity SELECT tenant, worker, job || '-' || k, step_ms, at_ms,
-   expires_ms, created, started, succeeded, failed, lost, completed, missed,
-   lag_sum_ms, lag_max_ms, run_sum_ms FROM copies, activity WHERE k > 0`,
-  `INSERT INTO dependents SELECT tenant, dependency, n + 100000 * k
-   FROM copies, dependents WHERE k > 0`,
-  `INSERT INTO history SELECT n, seq + ${SMALL} * k, text, hash
-   FROM copies, history WHERE k > 0`,
-  `INSERT INTO records SELECT tenant, kind, id || '-' || k, version, alias || '-' || k, parent,
-   text FROM copies, records WHERE k > 0`,
-  `INSERT INTO idempotency SELECT tenant, key || '-' || k, expires_ms, body_hash, status,
-   headers, body FROM copies, idempotency WHERE k > 0`,
-  `INSERT INTO audit SELECT tenant, number + ${SMALL} * k, at_ms, action, text
-   FROM copies, audit WHERE k > 0`,
-  `INSERT INTO starts(tenant, worker, task_group, at_ms, expires_ms, count)
-   SELECT tenant, worker, task_group, at_ms + k, expires_ms, count
-   FROM copies, starts WHERE k > 0`,
-];
-
-function createTask(
-  index: number,
-  id: string,
-  first: string | undefined,
-): Task {
-  const status = TASK_STATUSES[index % TASK_STATUSES.length]!;
-  const takeable = status === "waiting" ||
-    (status === "retry" || status === "done") && index % 5 === 0;
-  return sampleTask({
-    id,
-    tenantId: TENANT,
-    workerId: WORKERS[index % 7 % 3]!,
-    status,
-    isDue: takeable,
-    dateMs: SAMPLE_MS + index,
-    createdAtMs: SAMPLE_MS + index,
-    group: `group ${index % 4}`,
-    job: `job ${index % 3}`,
-    tags: index % 1_000 === 500 ? ["rare"] : ["common"],
-    metadata: { a: `${index % 10}` },
-    expiresAtMs: SAMPLE_MS + 1e9,
-    ...(isFinal(status)
-      ? {
-        key: index % 2 === 0 ? "often" : `once ${index}`,
-        finishedAtMs: SAMPLE_MS + index,
-        purgeAtMs: SAMPLE_MS + index,
-        ...status === "failed"
-          ? { lastOutcome: "failed", repeat: HOURLY } as const
-          : {},
-      }
-      : { key: `live ${index}` }),
-    ...(status === "scheduled" && index % 2 === 0
-      ? {
-        wait: {
-          for: {
-            kind: "approval",
-            by: "admin",
-            byAnother: false,
-            sinceMs: SAMPLE_MS,
-            onTimeout: "resume",
-          },
-        },
-      }
-      : {}),
-    ...(status === "blocked" && first !== undefined
-      ? { dependencies: [first] }
-      : {}),
-  });
-}
-
-function recordWrite(index: number): Transaction["writes"][number] {
-  const id = `usr_${index}`;
-  return {
-    kind: "record",
-    recordKind: "user",
-    tenantId: TENANT,
-    id,
-    expectedVersion: 0,
-    next: {
-      kind: "user",
-      tenantId: TENANT,
-      id,
-      version: 1,
-      alias: `alias ${index}`,
-      parentId: WORKERS[index % 3]!,
-      text: "{}",
-    },
-  };
-}
-
-function answerWrite(index: number): Transaction["writes"][number] {
-  return {
-    kind: "idempotency",
-    tenantId: TENANT,
-    key: `key ${index}`,
-    entry: {
-      bodyHash: "",
-      status: 201,
-      headers: {},
-      body: "",
-      expiresAtMs: SAMPLE_MS + index % 2,
-    },
-  };
-}
-
-function startWrite(index: number): Transaction["writes"][number] {
-  return {
-    kind: "start",
-    tenantId: TENANT,
-    workerId: WORKERS[0]!,
-    group: `group ${index}`,
-    atMs: SAMPLE_MS,
-    expiresAtMs: SAMPLE_MS,
-  };
-}
-
-function activityWrite(index: number): Transaction["writes"][number] {
-  return {
-    kind: "activity",
-    tenantId: TENANT,
-    series: { workerId: WORKERS[0]!, job: "one" },
-    stepMs: 60_000,
-    atMs: SAMPLE_MS + index * 60_000,
-    expiresAtMs: SAMPLE_MS,
-    counts: { ...NO_ACTIVITY, created: 1 },
-  };
-}
-
-function auditWrite(index: number): Transaction["writes"][number] {
-  return {
-    kind: "audit",
-    tenantId: TENANT,
-    entry: { atMs: SAMPLE_MS + index, action: "made", text: "{}" },
-  };
-}
-
-function apply(
-  { reads: { interned, payloads }, applier }: Pick<World, "reads" | "applier">,
-  transactions: readonly Transaction[],
-): void {
-  const { operations } = encodeBatch(transactions, {
-    interned,
-    payloads,
-    nowMs: 0,
-  });
-  assertEquals(applier.apply([operations]).filter((code) => code !== 0), []);
 }
 
 function createListCalls(
