@@ -4,7 +4,11 @@
  * @module
  */
 
-import { settle, type Settled } from "../../shared/settled.ts";
+import {
+  type MaybePromise,
+  settle,
+  type Settled,
+} from "../../shared/settled.ts";
 import type { Pausing } from "../../shared/slices.ts";
 import type { Write } from "../store/store.ts";
 import {
@@ -83,19 +87,18 @@ export class Creation {
    * they are written, and disposes of the creation.
    *
    * @returns undefined when the client has gone away, or too many others change
-   * tasks of the same keys
+   * tasks of the same keys; a value at once where no key has to be locked
    */
-  async begin(
+  begin(
     requests: readonly (CreateRequest | undefined)[],
     options: CreateOptions,
-  ): Promise<TaskCreation | undefined> {
+  ): MaybePromise<TaskCreation | undefined> {
     const keys = replacedKeys(requests, options.tenantId);
-    const lock = keys.length === 0
-      ? undefined
-      : await this.#locks.acquire(keys, options.client);
-    if (lock !== undefined && lock.kind !== "ok") return undefined;
-    const engine = this.#engine;
-    return new TaskCreation({ engine, requests, options, lock });
+    const of = { engine: this.#engine, requests, options };
+    if (keys.length === 0) return new TaskCreation({ ...of, lock: undefined });
+    return this.#locks.acquire(keys, options.client).then((lock) =>
+      lock.kind === "ok" ? new TaskCreation({ ...of, lock }) : undefined
+    );
   }
 }
 

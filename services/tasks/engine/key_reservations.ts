@@ -90,11 +90,12 @@ export class KeyReservations {
    * each of many reads synchronously.
    */
   async lookUp(
-    requests: readonly CreateRequest[],
+    requests: readonly (CreateRequest | undefined)[],
     pausing: Pausing,
   ): Promise<void> {
     const { parts, tenantId } = this.#options;
     for (const request of requests) {
+      if (request === undefined) continue;
       const { key, workerId } = request.definition;
       const name = formatKeyName(request);
       if (key === undefined || name === undefined) continue;

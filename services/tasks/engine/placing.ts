@@ -78,10 +78,9 @@ export async function placeTasks(
     retentionMs: limits.retentionMs,
     parts,
   });
-  await reservations.lookUp(
-    requests.filter((request) => request !== undefined),
-    pausing,
-  );
+  if (requests.some((request) => request?.definition.key !== undefined)) {
+    await reservations.lookUp(requests, pausing);
+  }
   const isFlow = requests.some((request) => request?.refs !== undefined);
   const order = isFlow ? flowOrder(requests).order : [...requests.keys()];
   const placed: Placement[] = requests.map(() => ({ kind: "skipped" }));
@@ -94,7 +93,11 @@ export async function placeTasks(
     const pause = pausing.pause();
     if (pause !== undefined) await pause;
   }
-  const { placements, room } = await takeRoom(placed, options);
+  const isLimited = limits.activeTasks !== null ||
+    limits.executionsPerMonth !== null;
+  const { placements, room }: Placed = isLimited
+    ? await takeRoom(placed, options)
+    : { placements: placed };
   return {
     placements: isFlow
       ? withoutRefused(placements, { requests, order })
@@ -112,9 +115,6 @@ async function takeRoom(
   { tenantId, limits: { activeTasks, executionsPerMonth }, changes, usage }:
     PlaceOptions,
 ): Promise<Placed> {
-  if (activeTasks === null && executionsPerMonth === null) {
-    return { placements };
-  }
   const wanted =
     placements.filter((one) => one.kind === "reserved" && one.isNew).length;
   if (wanted === 0) return { placements };

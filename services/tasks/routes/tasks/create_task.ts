@@ -6,6 +6,7 @@
  */
 
 import { type Fault, report } from "../../../shared/schema/fault.ts";
+import { andThen, type MaybePromise } from "../../../shared/settled.ts";
 import { seesPayloads, toActor } from "../../access/caller.ts";
 import {
   type CreateRefusal,
@@ -125,10 +126,11 @@ async function createTask(
     { at: "", input: call.body, faults },
   ]);
   if (refusal !== undefined) return refusal;
-  using creation = await beginCreation(parts, maker, {
+  const beginning = beginCreation(parts, maker, {
     requests,
     isOneCommit: true,
   });
+  using creation = beginning instanceof Promise ? await beginning : beginning;
   if (creation === undefined) {
     return refusalProblem(maker, { kind: "busy" }, parts);
   }
@@ -136,25 +138,30 @@ async function createTask(
     const [result] = await creation.place();
     if (result === undefined) return problem("internal");
     if (isRefusal(result)) return refusalProblem(maker, result, parts);
-    const answer = await createdAnswer(parts, call, result);
+    const answering = createdAnswer(parts, call, result);
+    const answer = answering instanceof Promise ? await answering : answering;
     const outcome = await creation.write(call.extraWrites(answer));
     if (outcome.kind === "ok") return answer;
     if (outcome.kind !== "again") return refusalProblem(maker, outcome, parts);
   }
 }
 
-async function createdAnswer(
+function createdAnswer(
   { engine: { parts } }: TasksParts,
   call: CallContext,
   { kind, task, request }: Exclude<CreateResult, CreateRefusal>,
-): Promise<Answer> {
-  return taskAnswer(call, task, {
-    workerName: request.worker.name,
-    calendars: await calendarsOfRule(parts.repositories.calendars, task),
-    parts,
-    status: kind === "created" ? 201 : 200,
-    hasLocation: true,
-  });
+): MaybePromise<Answer> {
+  return andThen(
+    calendarsOfRule(parts.repositories.calendars, task),
+    (calendars) =>
+      taskAnswer(call, task, {
+        workerName: request.worker.name,
+        calendars,
+        parts,
+        status: kind === "created" ? 201 : 200,
+        hasLocation: true,
+      }),
+  );
 }
 
 /** A task as a request has it, where it stands there, and its faults so far. */
@@ -213,33 +220,39 @@ export async function judgeTasks(
   read: readonly TaskReading[],
 ): Promise<JudgedTasks> {
   const { tenant: { id: tenantId, timezone }, limits, pausing } = maker;
-  const inputs = read.flatMap(({ input }) => input ?? []);
   const refs = flowRefs(read);
-  const dependencies = inputs.flatMap(({ dependencies }) => dependencies ?? []);
+  const workers = new Set<string>();
+  const tasks = new Set<string>();
+  const calendars = new Set<string>();
+  for (const { input } of read) {
+    if (input === undefined) continue;
+    workers.add(input.worker);
+    for (const id of input.dependencies ?? []) {
+      if (!refs?.has(id)) tasks.add(id);
+    }
+    for (const name of input.repeat?.calendars ?? []) calendars.add(name);
+  }
+  const wanted = { workers, tasks, calendars };
   const prerequisites = {
-    ...await readPrerequisites(parts, tenantId, {
-      workers: inputs.map(({ worker }) => worker),
-      tasks: dependencies.filter((id) => !refs?.has(id)),
-      calendars: inputs.flatMap(({ repeat }) => repeat?.calendars ?? []),
-    }),
+    ...await readPrerequisites(parts, tenantId, wanted),
     refs,
   };
   const nowMs = parts.clock.nowMs();
-  const common = { limits, timezone, nowMs, targets, onTimeMs };
-  const options = { prerequisites, ...common };
   const requests: (CreateRequest | undefined)[] = [];
   const problems: (ProblemAnswer | undefined)[] = [];
-  for (const { input, ...place } of read) {
+  for (const { input, at, faults } of read) {
     // Long data is written as text in slices, before the task is validated.
     const dataJson = input?.data === undefined
       ? undefined
       : await writeJson(input.data, pausing);
-    const valid = input &&
-      validateTask(input, { ...options, ...place, dataJson });
-    const request = place.faults.length === 0 ? valid : undefined;
+    const valid = input && validateTask(input, {
+      ...{ prerequisites, limits, timezone, nowMs, targets, onTimeMs },
+      ...{ at, faults, dataJson },
+    });
+    const request = faults.length === 0 ? valid : undefined;
     const after = request?.definition.callback;
     const problem = request === undefined
-      ? problemOfFaults(place.faults, limits)
+      ? problemOfFaults(faults, limits)
       : after && callbackRefusal(maker, { after });
     requests.push(problem === undefined ? request : undefined);
     problems.push(problem);
@@ -284,16 +297,20 @@ function flowRefs(
   return refs;
 }
 
-/** Begins to create tasks; undefined when others keep their keys busy. */
-export async function beginCreation(
+/**
+ * Begins to create tasks; undefined when others keep their keys busy.
+ *
+ * @returns A value at once where no key has to be locked.
+ */
+export function beginCreation(
   { engine }: MakingParts,
   maker: TaskMaker,
   { requests, isOneCommit }: Pick<JudgedTasks, "requests"> & {
     /** Whether all tasks are written in one commit. */
     readonly isOneCommit: boolean;
   },
-): Promise<TaskCreation | undefined> {
-  return await engine.creation.begin(requests, {
+): MaybePromise<TaskCreation | undefined> {
+  return engine.creation.begin(requests, {
     tenantId: maker.tenant.id,
     actor: maker.actor,
     limits: maker.limits,

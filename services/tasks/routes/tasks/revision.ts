@@ -148,11 +148,13 @@ export async function reviseTask(
   if (read.kind === "problem") return read;
   const { input, dataJson } = read;
   const prerequisites = await readPrerequisites(parts, tenantId, {
-    workers: input.worker === undefined ? [] : [input.worker],
-    tasks: input.dependencies ?? [],
-    calendars: input.repeat === undefined
-      ? task.repeat?.calendars ?? []
-      : input.repeat?.calendars ?? [],
+    workers: new Set(input.worker === undefined ? [] : [input.worker]),
+    tasks: new Set(input.dependencies),
+    calendars: new Set(
+      input.repeat === undefined
+        ? task.repeat?.calendars
+        : input.repeat?.calendars,
+    ),
   });
   const { calendars } = prerequisites;
   const faults: Fault[] = [...read.faults];

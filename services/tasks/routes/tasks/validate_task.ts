@@ -48,29 +48,30 @@ export interface Prerequisites {
 /** The workers and tasks to look up. */
 interface References {
   /** Names or ids of workers. */
-  readonly workers: Iterable<string>;
+  readonly workers: ReadonlySet<string>;
   /** Ids of tasks. */
-  readonly tasks: Iterable<string>;
+  readonly tasks: ReadonlySet<string>;
   /** Names of calendars. */
-  readonly calendars: Iterable<string>;
+  readonly calendars: ReadonlySet<string>;
 }
 
 /** Most tasks that are read in one go; each may have much data. */
 const PAGE = 100;
 
-/** Looks up workers, tasks and calendars, each one once. */
+/** Looks up workers, tasks and calendars. */
 export async function readPrerequisites(
   parts: Pick<EngineParts, "workers" | "store" | "repositories">,
   tenantId: string,
   references: References,
 ): Promise<Prerequisites> {
   const workers = new Map<string, WorkerDefinition>();
-  for (const name of new Set(references.workers)) {
-    const worker = await parts.workers.find(tenantId, name);
+  for (const name of references.workers) {
+    const finding = parts.workers.find(tenantId, name);
+    const worker = finding instanceof Promise ? await finding : finding;
     if (worker !== undefined) workers.set(name, worker);
   }
   const tasks = new Map<string, ReferredTask>();
-  const ids = [...new Set(references.tasks)].filter((id) =>
+  const ids = [...references.tasks].filter((id) =>
     taskNumber(id) !== undefined
   );
   for (let from = 0; from < ids.length; from += PAGE) {
@@ -87,7 +88,7 @@ export async function readPrerequisites(
   const calendars = await loadCalendars(
     parts.repositories.calendars,
     tenantId,
-    [...new Set(references.calendars)],
+    [...references.calendars],
   );
   return { workers, tasks, calendars };
 }
