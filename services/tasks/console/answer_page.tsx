@@ -42,7 +42,7 @@ import {
   type PageRequest,
   type ShownProblem,
   withQuery,
-} from "./page.ts";
+} from "./parts/page.ts";
 
 /** What pages are answered with. */
 export interface AnswerOptions extends ConsoleParts {

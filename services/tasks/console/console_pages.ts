@@ -7,7 +7,7 @@
  */
 
 import type { Scope } from "../access/scope.ts";
-import type { Page } from "./page.ts";
+import type { Page } from "./parts/page.ts";
 
 /** The path below which all pages are. */
 export const CONSOLE_PATH = "/console";
@@ -66,258 +66,281 @@ export const CONSOLE_PAGES: readonly ConsolePlace[] = [
   {
     method: "GET",
     path: "",
-    load: async () => (await import("./overview_page.tsx")).overviewPage,
+    load: async () =>
+      (await import("./overview/overview_page.tsx")).overviewPage,
   },
   {
     method: "GET",
     path: "/tasks",
-    load: async () => (await import("./task_list_page.tsx")).taskListPage,
+    load: async () => (await import("./tasks/task_list_page.tsx")).taskListPage,
   },
   {
     method: "GET",
     path: "/tasks/bulk",
-    load: async () => (await import("./bulk_page.tsx")).bulkPreviewPage,
+    load: async () => (await import("./tasks/bulk_page.tsx")).bulkPreviewPage,
   },
   {
     method: "POST",
     path: "/tasks/bulk",
-    load: async () => (await import("./bulk_page.tsx")).applyBulk,
+    load: async () => (await import("./tasks/bulk_page.tsx")).applyBulk,
   },
   {
     method: "GET",
     path: "/operations/:id",
-    load: async () => (await import("./bulk_page.tsx")).operationPage,
+    load: async () => (await import("./tasks/bulk_page.tsx")).operationPage,
   },
   {
     method: "GET",
     path: "/tasks/:id",
-    load: async () => (await import("./task_page.tsx")).taskPage,
+    load: async () => (await import("./tasks/task_page.tsx")).taskPage,
   },
   {
     method: "POST",
     path: "/tasks/:id",
-    load: async () => (await import("./task_actions.tsx")).actOnTask,
+    load: async () => (await import("./tasks/task_actions.tsx")).actOnTask,
   },
   {
     method: "GET",
     path: "/tasks/new",
-    load: async () => (await import("./task_form_page.tsx")).newTaskPage,
+    load: async () => (await import("./tasks/task_form_page.tsx")).newTaskPage,
   },
   {
     method: "POST",
     path: "/tasks/new",
-    load: async () => (await import("./task_form_page.tsx")).createTask,
+    load: async () => (await import("./tasks/task_form_page.tsx")).createTask,
   },
   {
     method: "GET",
     path: "/tasks/:id/edit",
-    load: async () => (await import("./task_form_page.tsx")).editTaskPage,
+    load: async () => (await import("./tasks/task_form_page.tsx")).editTaskPage,
   },
   {
     method: "POST",
     path: "/tasks/:id/edit",
-    load: async () => (await import("./task_form_page.tsx")).changeTask,
+    load: async () => (await import("./tasks/task_form_page.tsx")).changeTask,
   },
   {
     method: "GET",
     path: "/schedules",
     load: async () =>
-      (await import("./schedule_list_page.tsx")).scheduleListPage,
+      (await import("./schedules/schedule_list_page.tsx")).scheduleListPage,
   },
   {
     method: "GET",
     path: "/schedules/:id",
-    load: async () => (await import("./schedule_page.tsx")).schedulePage,
+    load: async () =>
+      (await import("./schedules/schedule_page.tsx")).schedulePage,
   },
   {
     method: "POST",
     path: "/schedules/:id",
-    load: async () => (await import("./schedule_page.tsx")).actOnSchedule,
+    load: async () =>
+      (await import("./schedules/schedule_page.tsx")).actOnSchedule,
   },
   {
     method: "GET",
     path: "/workers",
-    load: async () => (await import("./worker_list_page.tsx")).workerListPage,
+    load: async () =>
+      (await import("./workers/worker_list_page.tsx")).workerListPage,
   },
   {
     method: "GET",
     path: "/workers/new",
-    load: async () => (await import("./worker_form_page.tsx")).newWorkerPage,
+    load: async () =>
+      (await import("./workers/worker_form_page.tsx")).newWorkerPage,
   },
   {
     method: "POST",
     path: "/workers/new",
-    load: async () => (await import("./worker_form_page.tsx")).createWorker,
+    load: async () =>
+      (await import("./workers/worker_form_page.tsx")).createWorker,
   },
   {
     method: "GET",
     path: "/workers/:id",
-    load: async () => (await import("./worker_page.tsx")).workerPage,
+    load: async () => (await import("./workers/worker_page.tsx")).workerPage,
   },
   {
     method: "POST",
     path: "/workers/:id",
-    load: async () => (await import("./worker_page.tsx")).actOnWorker,
+    load: async () => (await import("./workers/worker_page.tsx")).actOnWorker,
   },
   {
     method: "GET",
     path: "/workers/:id/edit",
-    load: async () => (await import("./worker_form_page.tsx")).editWorkerPage,
+    load: async () =>
+      (await import("./workers/worker_form_page.tsx")).editWorkerPage,
   },
   {
     method: "POST",
     path: "/workers/:id/edit",
-    load: async () => (await import("./worker_form_page.tsx")).changeWorker,
+    load: async () =>
+      (await import("./workers/worker_form_page.tsx")).changeWorker,
   },
   {
     method: "POST",
     path: "/workers/:id/secrets",
-    load: async () => (await import("./worker_secrets.tsx")).changeSecrets,
+    load: async () =>
+      (await import("./workers/worker_secrets.tsx")).changeSecrets,
   },
   {
     method: "GET",
     path: "/workers/:id/test",
-    load: async () => (await import("./worker_test_page.tsx")).workerTestPage,
+    load: async () =>
+      (await import("./workers/worker_test_page.tsx")).workerTestPage,
   },
   {
     method: "POST",
     path: "/workers/:id/test",
-    load: async () => (await import("./worker_test_page.tsx")).testWorker,
+    load: async () =>
+      (await import("./workers/worker_test_page.tsx")).testWorker,
   },
   {
     method: "GET",
     path: "/webhooks",
-    load: async () => (await import("./webhook_list_page.tsx")).webhookListPage,
+    load: async () =>
+      (await import("./webhooks/webhook_list_page.tsx")).webhookListPage,
   },
   {
     method: "GET",
     path: "/webhooks/new",
-    load: async () => (await import("./webhook_form_page.tsx")).newWebhookPage,
+    load: async () =>
+      (await import("./webhooks/webhook_form_page.tsx")).newWebhookPage,
   },
   {
     method: "POST",
     path: "/webhooks/new",
-    load: async () => (await import("./webhook_form_page.tsx")).createWebhook,
+    load: async () =>
+      (await import("./webhooks/webhook_form_page.tsx")).createWebhook,
   },
   {
     method: "GET",
     path: "/webhooks/:id",
-    load: async () => (await import("./webhook_page.tsx")).webhookPage,
+    load: async () => (await import("./webhooks/webhook_page.tsx")).webhookPage,
   },
   {
     method: "POST",
     path: "/webhooks/:id",
-    load: async () => (await import("./webhook_page.tsx")).actOnWebhook,
+    load: async () =>
+      (await import("./webhooks/webhook_page.tsx")).actOnWebhook,
   },
   {
     method: "GET",
     path: "/webhooks/:id/edit",
-    load: async () => (await import("./webhook_form_page.tsx")).editWebhookPage,
+    load: async () =>
+      (await import("./webhooks/webhook_form_page.tsx")).editWebhookPage,
   },
   {
     method: "POST",
     path: "/webhooks/:id/edit",
-    load: async () => (await import("./webhook_form_page.tsx")).changeWebhook,
+    load: async () =>
+      (await import("./webhooks/webhook_form_page.tsx")).changeWebhook,
   },
   {
     method: "GET",
     path: "/deliveries",
-    load: async () => (await import("./delivery_pages.tsx")).deliveryListPage,
+    load: async () =>
+      (await import("./webhooks/delivery_pages.tsx")).deliveryListPage,
   },
   {
     method: "GET",
     path: "/deliveries/:id",
-    load: async () => (await import("./delivery_pages.tsx")).deliveryPage,
+    load: async () =>
+      (await import("./webhooks/delivery_pages.tsx")).deliveryPage,
   },
   {
     method: "POST",
     path: "/deliveries/:id",
-    load: async () => (await import("./delivery_pages.tsx")).redeliver,
+    load: async () => (await import("./webhooks/delivery_pages.tsx")).redeliver,
   },
   {
     method: "GET",
     path: "/alerts",
-    load: async () => (await import("./alert_pages.tsx")).alertListPage,
+    load: async () => (await import("./alerts/alert_pages.tsx")).alertListPage,
   },
   {
     method: "GET",
     path: "/alerts/new",
-    load: async () => (await import("./alert_form_page.tsx")).newAlertPage,
+    load: async () =>
+      (await import("./alerts/alert_form_page.tsx")).newAlertPage,
   },
   {
     method: "POST",
     path: "/alerts/new",
-    load: async () => (await import("./alert_form_page.tsx")).createAlert,
+    load: async () =>
+      (await import("./alerts/alert_form_page.tsx")).createAlert,
   },
   {
     method: "GET",
     path: "/alerts/:id",
-    load: async () => (await import("./alert_pages.tsx")).alertPage,
+    load: async () => (await import("./alerts/alert_pages.tsx")).alertPage,
   },
   {
     method: "POST",
     path: "/alerts/:id",
-    load: async () => (await import("./alert_pages.tsx")).actOnAlert,
+    load: async () => (await import("./alerts/alert_pages.tsx")).actOnAlert,
   },
   {
     method: "GET",
     path: "/alerts/:id/edit",
-    load: async () => (await import("./alert_form_page.tsx")).editAlertPage,
+    load: async () =>
+      (await import("./alerts/alert_form_page.tsx")).editAlertPage,
   },
   {
     method: "POST",
     path: "/alerts/:id/edit",
-    load: async () => (await import("./alert_form_page.tsx")).changeAlert,
+    load: async () =>
+      (await import("./alerts/alert_form_page.tsx")).changeAlert,
   },
   {
     method: "GET",
     path: "/users",
-    load: async () => (await import("./user_pages.tsx")).userListPage,
+    load: async () => (await import("./settings/user_pages.tsx")).userListPage,
   },
   {
     method: "POST",
     path: "/users",
-    load: async () => (await import("./user_pages.tsx")).addUser,
+    load: async () => (await import("./settings/user_pages.tsx")).addUser,
   },
   {
     method: "GET",
     path: "/users/:id",
-    load: async () => (await import("./user_pages.tsx")).userPage,
+    load: async () => (await import("./settings/user_pages.tsx")).userPage,
   },
   {
     method: "POST",
     path: "/users/:id",
-    load: async () => (await import("./user_pages.tsx")).changeUser,
+    load: async () => (await import("./settings/user_pages.tsx")).changeUser,
   },
   {
     method: "GET",
     path: "/keys",
-    load: async () => (await import("./key_page.tsx")).keyListPage,
+    load: async () => (await import("./settings/key_page.tsx")).keyListPage,
   },
   {
     method: "POST",
     path: "/keys",
-    load: async () => (await import("./key_page.tsx")).makeKey,
+    load: async () => (await import("./settings/key_page.tsx")).makeKey,
   },
   {
     method: "POST",
     path: "/keys/:id",
-    load: async () => (await import("./key_page.tsx")).actOnKey,
+    load: async () => (await import("./settings/key_page.tsx")).actOnKey,
   },
   {
     method: "GET",
     path: "/usage",
-    load: async () => (await import("./usage_page.tsx")).usagePage,
+    load: async () => (await import("./settings/usage_page.tsx")).usagePage,
   },
   {
     method: "POST",
     path: "/usage",
-    load: async () => (await import("./usage_page.tsx")).changeTenant,
+    load: async () => (await import("./settings/usage_page.tsx")).changeTenant,
   },
   {
     method: "GET",
     path: "/audit",
-    load: async () => (await import("./audit_page.tsx")).auditPage,
+    load: async () => (await import("./settings/audit_page.tsx")).auditPage,
   },
   { method: "GET", path: "/:page", load: () => Promise.resolve(noPage) },
   { method: "GET", path: "/:page/:id", load: () => Promise.resolve(noPage) },
@@ -335,32 +358,37 @@ export const OPERATOR_PAGES: readonly ConsolePlace[] = [
   {
     method: "GET",
     path: "",
-    load: async () => (await import("./operator_page.tsx")).operatorPage,
+    load: async () =>
+      (await import("./operator/operator_page.tsx")).operatorPage,
   },
   {
     method: "GET",
     path: "/plans",
-    load: async () => (await import("./operator_page.tsx")).planListPage,
+    load: async () =>
+      (await import("./operator/operator_page.tsx")).planListPage,
   },
   {
     method: "GET",
     path: "/tenants",
-    load: async () => (await import("./tenant_pages.tsx")).tenantListPage,
+    load: async () =>
+      (await import("./operator/tenant_pages.tsx")).tenantListPage,
   },
   {
     method: "POST",
     path: "/tenants",
-    load: async () => (await import("./tenant_pages.tsx")).createTenant,
+    load: async () =>
+      (await import("./operator/tenant_pages.tsx")).createTenant,
   },
   {
     method: "GET",
     path: "/tenants/:domain",
-    load: async () => (await import("./tenant_pages.tsx")).tenantPage,
+    load: async () => (await import("./operator/tenant_pages.tsx")).tenantPage,
   },
   {
     method: "POST",
     path: "/tenants/:domain",
-    load: async () => (await import("./tenant_pages.tsx")).changeTenant,
+    load: async () =>
+      (await import("./operator/tenant_pages.tsx")).changeTenant,
   },
   { method: "GET", path: "/:page", load: () => Promise.resolve(noPage) },
   { method: "GET", path: "/:page/:id", load: () => Promise.resolve(noPage) },

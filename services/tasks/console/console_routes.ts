@@ -20,7 +20,7 @@ import {
   type ConsolePlace,
   OPERATOR_PAGES,
 } from "./console_pages.ts";
-import type { ConsoleParts, PageRequest } from "./page.ts";
+import type { ConsoleParts, PageRequest } from "./parts/page.ts";
 
 /** The routes of the console; `routes` has those of the API. */
 export function consoleRoutes(
@@ -29,8 +29,8 @@ export function consoleRoutes(
 ): readonly AnyRoute[] {
   const api = new InnerApi(routes);
   const load = () => import("./answer_page.tsx");
-  const signIn = () => import("./sign_in.tsx");
-  const provider = () => import("./provider_sign_in.tsx");
+  const signIn = () => import("./sign_in/sign_in.tsx");
+  const provider = () => import("./sign_in/provider_sign_in.tsx");
   const at = (hosts: ConsoleHost, places: readonly ConsolePlace[]) => {
     const route = (
       place: Omit<ConsolePlace, "load">,

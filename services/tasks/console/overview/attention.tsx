@@ -1,0 +1,207 @@
+/**
+ * The part of the overview that tells what needs attention.
+ *
+ * @module
+ */
+
+import type { VNode } from "preact";
+import { formatCount, Note, Time } from "../../../shared/console/parts.tsx";
+import { alertName, type ShownAlert } from "../alerts/alert_pages.tsx";
+import { withQuery } from "../parts/page.ts";
+import type { ShownError } from "../tasks/task_parts.tsx";
+import {
+  isTroubled,
+  type ShownWebhook,
+  webhookName,
+  WebhookSentence,
+} from "../webhooks/webhook_parts.tsx";
+
+/** A worker, or a job of one, that has late tasks and asks for none. */
+export interface ShownSilence {
+  /** The worker's name. */
+  readonly worker: string;
+  /** The job; absent for the whole worker. */
+  readonly job?: string;
+  /** How many of its tasks are late. */
+  readonly late: number;
+  /** Whether that is all of them. */
+  readonly late_is_exact: boolean;
+  /** The earliest date of those. */
+  readonly late_since: string | null;
+  /** When it last asked; null when it has not since the start. */
+  readonly last_seen_at: string | null;
+}
+
+/** A schedule whose last run failed. */
+export interface ShownFailing {
+  /** The task. */
+  readonly id: string;
+  /** Its worker's name. */
+  readonly worker: string;
+  /** Its job. */
+  readonly job: string;
+  /** Its key; null without one. */
+  readonly key: string | null;
+  /** When the run failed. */
+  readonly failed_at: string;
+  /** Why. */
+  readonly error: ShownError | null;
+  /** When it runs next. */
+  readonly next: string | null;
+}
+
+/** What of the API's overview needs attention. */
+export interface ShownAttention {
+  /** Schedules whose last run failed. */
+  readonly failing_schedules: readonly ShownFailing[];
+  /** Tasks that wait for the approval of a person. */
+  readonly approvals: number;
+  /** Whether that is all of them. */
+  readonly approvals_is_exact: boolean;
+  /** Workers that ask for nothing. */
+  readonly silent_workers: readonly ShownSilence[];
+  /** Jobs that no process asks for. */
+  readonly unasked_jobs: readonly ShownSilence[];
+  /** Limits of the plan that are nearly used up; null where hidden. */
+  readonly near_limits:
+    | readonly {
+      readonly limit: string;
+      readonly allowed: number;
+      readonly used: number;
+    }[]
+    | null;
+}
+
+/** Tells what needs attention, or that nothing does. */
+export function Attention(
+  { overview, webhooks, alerts, base, nowMs }: {
+    readonly overview: ShownAttention;
+    /** All webhooks that the reader sees. */
+    readonly webhooks: readonly ShownWebhook[];
+    /** All alerts that the reader sees. */
+    readonly alerts: readonly ShownAlert[];
+    /** The path of the console. */
+    readonly base: string;
+    /** The present, in milliseconds since the epoch. */
+    readonly nowMs: number;
+  },
+): VNode {
+  const { failing_schedules: failing, silent_workers: silent } = overview;
+  const { unasked_jobs: unasked, near_limits: near } = overview;
+  const items = [
+    ...alerts.filter(({ raised_at: at }) => at !== null).map((alert) => (
+      <li>
+        The alert <a href={`${base}/alerts/${alert.id}`}>{alertName(alert)}</a>
+        {" "}
+        was raised <Time at={alert.raised_at} nowMs={nowMs} />
+        {alert.name === "" ? "." : `: ${alert.condition}.`}
+      </li>
+    )),
+    ...overview.approvals === 0 ? [] : [
+      <li>
+        <a href={`${base}/tasks?waiting=approval`}>
+          {countOf(overview)}
+        </a>{" "}
+        {overview.approvals === 1 ? "waits" : "wait"} for approval.
+      </li>,
+    ],
+    ...[...silent, ...unasked].map((queue) => (
+      <Silence queue={queue} base={base} nowMs={nowMs} />
+    )),
+    ...failing.map((task) => <Failing task={task} base={base} nowMs={nowMs} />),
+    ...webhooks.filter(isTroubled).map((webhook) => (
+      <li>
+        The webhook{" "}
+        <a href={`${base}/webhooks/${webhook.id}`}>{webhookName(webhook)}</a>
+        {webhook.enabled ? " fails. " : " is disabled. "}
+        <WebhookSentence webhook={webhook} />
+      </li>
+    )),
+    ...(near ?? []).map(({ limit, allowed, used }) => (
+      <li>
+        {`${formatCount(used)} of ${formatCount(allowed)} ` +
+          `${limit.replaceAll("_", " ")} of the plan are used.`}
+      </li>
+    )),
+  ];
+  return (
+    <section aria-labelledby="attention">
+      <h2 id="attention">Needs attention</h2>
+      {items.length === 0
+        ? <p class="good">Nothing needs attention.</p>
+        : (
+          <Note tone="warn">
+            <ul>{items}</ul>
+          </Note>
+        )}
+    </section>
+  );
+}
+
+function countOf(
+  { approvals: count, approvals_is_exact: isExact }: ShownAttention,
+): string {
+  return `${formatCount(count)}${isExact ? "" : " or more"} ${
+    count === 1 ? "task" : "tasks"
+  }`;
+}
+
+function Silence(
+  { queue, base, nowMs }: {
+    readonly queue: ShownSilence;
+    readonly base: string;
+    readonly nowMs: number;
+  },
+): VNode {
+  const { worker, job, late, late_is_exact: isExact } = queue;
+  const href = withQuery(`${base}/tasks`, {
+    worker,
+    job,
+    status: "active",
+    sort: "date",
+    order: "asc",
+  });
+  return (
+    <li>
+      <a href={href}>{job === undefined ? worker : `${worker} · ${job}`}</a>
+      {queue.last_seen_at === null
+        ? " has not asked for tasks since the service was started"
+        : (
+          <>
+            {" last asked for tasks "}
+            <Time at={queue.last_seen_at} nowMs={nowMs} />
+          </>
+        )}
+      {`; ${formatCount(late)}${isExact ? "" : "+"} late, the oldest `}
+      {"due "}
+      <Time at={queue.late_since} nowMs={nowMs} />.
+    </li>
+  );
+}
+
+function Failing(
+  { task, base, nowMs }: {
+    readonly task: ShownFailing;
+    readonly base: string;
+    readonly nowMs: number;
+  },
+): VNode {
+  const { id, worker, job, key, error, next } = task;
+  return (
+    <li>
+      The schedule{" "}
+      <a href={`${base}/tasks/${encodeURIComponent(id)}`}>
+        {key ?? `${worker} · ${job}`}
+      </a>
+      {" failed "}
+      <Time at={task.failed_at} nowMs={nowMs} />
+      {error === null ? "" : `: ${error.code}: ${error.message}`}
+      {next === null ? ". It has ended." : (
+        <>
+          {Date.parse(next) > nowMs ? "; it runs next " : "; its run was due "}
+          <Time at={next} nowMs={nowMs} />.
+        </>
+      )}
+    </li>
+  );
+}

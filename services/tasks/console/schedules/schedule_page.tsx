@@ -1,0 +1,254 @@
+/**
+ * The page of a schedule: its next runs, how the last ones went, and what can be
+ * done about it.
+ *
+ * @module
+ */
+
+import type { VNode } from "preact";
+import { CsrfField } from "../../../shared/console/layout.tsx";
+import {
+  Badge,
+  FactList,
+  formatLength,
+  Live,
+  Note,
+  Time,
+} from "../../../shared/console/parts.tsx";
+import { Table } from "../../../shared/console/table.tsx";
+import {
+  may,
+  type PageAnswer,
+  type PageCall,
+  refusalOf,
+  type ShownList,
+} from "../parts/page.ts";
+import {
+  NextTimes,
+  previewOfTask,
+  repeatOf,
+  RuleText,
+  type ShownRepeat,
+  slipOf,
+} from "./schedule_parts.tsx";
+import { actOnTask, TaskActions } from "../tasks/task_actions.tsx";
+import { type ShownTask, StatusBadge, TaskLink } from "../tasks/task_parts.tsx";
+import type { ShownAttempt } from "../tasks/task_spans.ts";
+
+/** Times and attempts that the page shows. */
+const TIMES = 10;
+const ATTEMPTS = 10;
+
+/** Shows a schedule. */
+export async function schedulePage(page: PageCall): Promise<PageAnswer> {
+  const { base, params, nowMs } = page;
+  const path = `/v1/tasks/${encodeURIComponent(params.id ?? "")}`;
+  const answer = await page.ask({ path });
+  const refusal = refusalOf(answer);
+  if (refusal !== undefined) return refusal;
+  const task = answer.body as ShownTask;
+  const repeat = repeatOf(task);
+  if (repeat === undefined) {
+    return { kind: "redirect", to: `${base}/tasks/${task.id}` };
+  }
+  const [preview, attempts] = await Promise.all([
+    previewOfTask(page, task, TIMES),
+    page.ask({
+      path: `${path}/attempts`,
+      query: new URLSearchParams({ order: "desc", limit: String(ATTEMPTS) }),
+    }),
+  ]);
+  const slip = slipOf(task, nowMs);
+  const isWriter = may(page, "tasks:write");
+  const { data = [] } = attempts.body as Partial<ShownList<ShownAttempt>>;
+  return {
+    kind: "page",
+    title: `Schedule ${task.worker} · ${task.job}`,
+    heading: <span>{`${task.worker} · ${task.job}`}</span>,
+    actions: isWriter
+      ? <a class="button" href={`${base}/tasks/${task.id}/edit`}>Edit</a>
+      : null,
+    content: (
+      <Live id="schedule">
+        <Lead task={task} repeat={repeat} slip={slip} nowMs={nowMs} />
+        {isWriter ? <TaskActions page={page} task={task} /> : null}
+        <section aria-labelledby="next">
+          <h2 id="next">Next runs</h2>
+          {preview === undefined || preview.data.length === 0
+            ? <p class="dim">The schedule has no run ahead.</p>
+            : (
+              <NextTimes
+                preview={preview}
+                skip={isWriter
+                  ? (day) => <SkipButton page={page} day={day} />
+                  : undefined}
+              />
+            )}
+        </section>
+        <div class="grid">
+          <Rule task={task} repeat={repeat} base={base} />
+          <Attempts attempts={data} nowMs={nowMs} />
+        </div>
+      </Live>
+    ),
+  };
+}
+
+function Lead(
+  { task, repeat, slip, nowMs }: {
+    readonly task: ShownTask;
+    readonly repeat: ShownRepeat;
+    readonly slip: string | undefined;
+    readonly nowMs: number;
+  },
+): VNode {
+  const isEnding = task.error !== null || slip !== undefined;
+  return (
+    <Note tone={isEnding ? "warn" : "busy"}>
+      <p class="lead">
+        <StatusBadge status={task.status} /> It repeats{" "}
+        <RuleText repeat={repeat} /> in {task.timezone}; its next run{" "}
+        {Date.parse(task.date) > nowMs ? "is at" : "was due at"}{" "}
+        <Time at={task.date} />.
+      </p>
+      {slip === undefined ? null : <p>{slip}</p>}
+      {task.missed === 0
+        ? null
+        : <p>{`So far ${task.missed} of its runs were missed.`}</p>}
+      {task.error === null
+        ? null
+        : <p>{`Its last error: ${task.error.code}, ${task.error.message}`}</p>}
+    </Note>
+  );
+}
+
+function SkipButton(
+  { page: { path, csrf }, day }: {
+    readonly page: PageCall;
+    readonly day: string;
+  },
+): VNode {
+  return (
+    <form method="post" action={path.split("?", 1)[0]}>
+      <CsrfField csrf={csrf} />
+      <input type="hidden" name="day" value={day} />
+      <button
+        type="submit"
+        class="plain"
+        name="action"
+        value="skip"
+        data-confirm={`Leave out all runs of ${day}?`}
+      >
+        Skip the day<span class="hidden">{` ${day}`}</span>
+      </button>
+    </form>
+  );
+}
+
+function Rule(
+  { task, repeat, base }: {
+    readonly task: ShownTask;
+    readonly repeat: ShownRepeat;
+    readonly base: string;
+  },
+): VNode {
+  return (
+    <section aria-labelledby="rule">
+      <h2 id="rule">Rule</h2>
+      <FactList
+        facts={[
+          ["Task", <TaskLink base={base} id={task.id} />],
+          ["Repeats", <RuleText repeat={repeat} />],
+          ["Dialect", repeat.dialect],
+          ["Time zone", task.timezone],
+          ["Left out", repeat.exclude?.join(", ")],
+          ["Calendars", repeat.calendars?.join(", ")],
+          ["Ends", repeat.until && <Time at={repeat.until} />],
+          ["At most", repeat.limit && `${repeat.limit} repetitions`],
+          ["Catch-up", repeat.catch_up],
+          ["Jitter", repeat.jitter === "PT0S" ? null : repeat.jitter],
+          ["Mode", repeat.mode],
+          [
+            "A failed run",
+            repeat.on_failure === "stop"
+              ? "ends the schedule"
+              : "leaves the schedule as it is",
+          ],
+          ["Runs so far", task.run + (task.started_at === null ? 0 : 1)],
+          ["Missed", task.missed],
+          ["Last lag", task.lag === null ? null : formatLength(task.lag)],
+          [
+            "Last run took",
+            task.duration === null ? null : formatLength(task.duration),
+          ],
+        ]}
+      />
+    </section>
+  );
+}
+
+function Attempts(
+  { attempts, nowMs }: {
+    readonly attempts: readonly ShownAttempt[];
+    readonly nowMs: number;
+  },
+): VNode {
+  return (
+    <section aria-labelledby="runs">
+      <h2 id="runs">Newest attempts</h2>
+      {attempts.length === 0 ? <p class="dim">It has not run yet.</p> : (
+        <Table
+          label="Newest attempts"
+          rows={attempts}
+          columns={[
+            { name: "Run", cell: ({ run }) => run + 1 },
+            {
+              name: "Began",
+              cell: ({ started_at: at }) => <Time at={at} nowMs={nowMs} />,
+            },
+            {
+              name: "Took",
+              cell: ({ started_at: at, ended_at: end }) =>
+                formatLength(
+                  (end === null ? nowMs : Date.parse(end)) - Date.parse(at),
+                ),
+            },
+            {
+              name: "Outcome",
+              cell: ({ outcome, error }) => (
+                <Badge
+                  tone={outcome === "succeeded"
+                    ? "good"
+                    : outcome === "running"
+                    ? "busy"
+                    : "bad"}
+                >
+                  {error?.code ?? outcome}
+                </Badge>
+              ),
+            },
+          ]}
+        />
+      )}
+    </section>
+  );
+}
+
+/** Does what a button of a schedule's page says. */
+export async function actOnSchedule(page: PageCall): Promise<PageAnswer> {
+  const { form, params } = page;
+  if (form.get("action") !== "skip") return await actOnTask(page);
+  const path = `/v1/tasks/${encodeURIComponent(params.id ?? "")}`;
+  const answer = await page.ask({ path });
+  const refusal = refusalOf(answer);
+  if (refusal !== undefined) return refusal;
+  const { exclude = [] } = repeatOf(answer.body as ShownTask) ?? {};
+  const changed = await page.ask({
+    method: "PATCH",
+    path,
+    body: { repeat: { exclude: [...exclude, form.get("day") ?? ""] } },
+    headers: { "if-match": answer.headers.etag ?? "*" },
+  });
+  const [here = ""] = page.path.split("?", 1);
+  return refusalOf(changed) ?? { kind: "redirect", to: `${here}?done=skip` };
+}

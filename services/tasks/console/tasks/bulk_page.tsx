@@ -1,0 +1,225 @@
+/**
+ * Actions on many tasks: a preview of how many they would change, the action,
+ * and the progress of one that takes long.
+ *
+ * @module
+ */
+
+import type { VNode } from "preact";
+import { CsrfField } from "../../../shared/console/layout.tsx";
+import {
+  FactList,
+  formatCount,
+  Live,
+  Note,
+  Time,
+} from "../../../shared/console/parts.tsx";
+import type { ApiAnswer } from "../../http/ask_api.ts";
+import {
+  type PageAnswer,
+  type PageCall,
+  refusalOf,
+  withQuery,
+} from "../parts/page.ts";
+import { toBulkFilter } from "./task_filter.ts";
+import { BULK_ACTIONS, listPath } from "./task_list_page.tsx";
+import { TaskLink } from "./task_parts.tsx";
+
+/** Most tasks that a preview looks at. */
+const PREVIEWED = 1_000;
+
+interface BulkResult {
+  readonly matched: number;
+  readonly changed: number;
+  readonly unchanged: number;
+  readonly failed: number;
+  readonly errors: readonly { readonly id: string; readonly detail: string }[];
+}
+
+interface Operation extends BulkResult {
+  readonly id: string;
+  readonly action: string;
+  readonly status: "running" | "done" | "failed";
+  readonly created_at: string;
+  readonly finished_at: string | null;
+}
+
+/** What an action is applied to, as forms and addresses keep it. */
+interface Order {
+  readonly action: string;
+  /** The tasks by their ids; none where the filter selects them. */
+  readonly ids: readonly string[];
+  readonly filter: URLSearchParams;
+}
+
+function readOrder(fields: URLSearchParams): Order {
+  return {
+    action: fields.get("action") ?? "",
+    ids: fields.get("on") === "filter" ? [] : fields.getAll("ids"),
+    filter: new URLSearchParams(fields.get("filter") ?? ""),
+  };
+}
+
+async function ask(
+  page: PageCall,
+  { action, ids, filter }: Order,
+  more: Readonly<Record<string, unknown>>,
+): Promise<ApiAnswer> {
+  const on = ids.length > 0 ? { ids } : { filter: toBulkFilter(filter) };
+  return await page.ask({
+    method: "POST",
+    path: "/v1/tasks/actions",
+    body: { action, ...on, ...more },
+  });
+}
+
+/** Shows how many tasks an action would change. */
+export async function bulkPreviewPage(page: PageCall): Promise<PageAnswer> {
+  const { base, query } = page;
+  const order = readOrder(query);
+  const { action, ids, filter } = order;
+  const back = listPath(base, filter);
+  if (ids.length === 0 && query.get("on") !== "filter") {
+    return {
+      kind: "page",
+      title: "No task is ticked",
+      content: (
+        <p>
+          Tick tasks in the list first. <a href={back}>Go back</a>
+        </p>
+      ),
+    };
+  }
+  const limit = ids.length > 0 ? {} : { limit: PREVIEWED };
+  const answer = await ask(page, order, { dry_run: true, ...limit });
+  const refusal = refusalOf(answer);
+  if (refusal !== undefined) return refusal;
+  const result = answer.body as BulkResult;
+  const isMore = ids.length === 0 && result.matched >= PREVIEWED;
+  const text = BULK_ACTIONS.find(([name]) => name === action)?.[1] ?? action;
+  return {
+    kind: "page",
+    title: `${text}: preview`,
+    content: (
+      <>
+        <Note tone={result.changed === 0 ? "warn" : "busy"}>
+          <p class="lead">
+            {isMore
+              ? `Of the oldest ${formatCount(PREVIEWED)} tasks that ` +
+                `match, ${result.changed} would be changed; all that match ` +
+                "are looked at."
+              : `${result.changed} of ${result.matched} tasks would be changed.`}
+          </p>
+        </Note>
+        <Results result={result} base={base} isPreview />
+        <form method="post" action={`${base}/tasks/bulk`} class="row">
+          <CsrfField csrf={page.csrf} />
+          <input type="hidden" name="action" value={action} />
+          <input type="hidden" name="filter" value={filter.toString()} />
+          <input type="hidden" name="on" value={query.get("on") ?? ""} />
+          {ids.map((id) => <input type="hidden" name="ids" value={id} />)}
+          <button
+            type="submit"
+            class="primary"
+            disabled={result.changed === 0 && !isMore}
+          >
+            {text}
+          </button>
+          <a class="button" href={back}>Back to the list</a>
+        </form>
+      </>
+    ),
+  };
+}
+
+/** Applies an action to many tasks. */
+export async function applyBulk(page: PageCall): Promise<PageAnswer> {
+  const order = readOrder(page.form);
+  const answer = await ask(page, order, {});
+  const refusal = refusalOf(answer);
+  if (refusal !== undefined) return refusal;
+  if (answer.status === 202) {
+    const { id } = answer.body as Operation;
+    return { kind: "redirect", to: `${page.base}/operations/${id}` };
+  }
+  const { changed, unchanged, failed } = answer.body as BulkResult;
+  const list = listPath(page.base, order.filter);
+  const told = withQuery("", { done: "bulk", changed, unchanged, failed });
+  return {
+    kind: "redirect",
+    to: list.includes("?") ? `${list}&${told.slice(1)}` : list + told,
+  };
+}
+
+/** Shows the progress of an action on many tasks. */
+export async function operationPage(page: PageCall): Promise<PageAnswer> {
+  const id = encodeURIComponent(page.params.id ?? "");
+  const answer = await page.ask({ path: `/v1/operations/${id}` });
+  const refusal = refusalOf(answer);
+  if (refusal !== undefined) return refusal;
+  const operation = answer.body as Operation;
+  const isRunning = operation.status === "running";
+  return {
+    kind: "page",
+    title: `Bulk ${operation.action}`,
+    refreshSeconds: isRunning ? 2 : undefined,
+    content: (
+      <Live id="operation">
+        <Note tone={operation.status === "failed" ? "bad" : "good"}>
+          <p class="lead" role="status">
+            {isRunning
+              ? `It goes on; ${formatCount(operation.matched)} tasks ` +
+                "were looked at so far."
+              : operation.status === "done"
+              ? "It is done."
+              : "It has failed: the service could not continue it."}
+          </p>
+          {isRunning ? <progress aria-label="Progress" /> : null}
+        </Note>
+        <Results result={operation} base={page.base} />
+        <FactList
+          facts={[
+            ["Requested", <Time at={operation.created_at} />],
+            [
+              "Ended",
+              operation.finished_at === null
+                ? null
+                : <Time at={operation.finished_at} />,
+            ],
+          ]}
+        />
+      </Live>
+    ),
+  };
+}
+
+function Results(
+  { result, base, isPreview = false }: {
+    readonly result: BulkResult;
+    readonly base: string;
+    /** Whether nothing was done yet. @default {false} */
+    readonly isPreview?: boolean;
+  },
+): VNode {
+  const { matched, changed, unchanged, failed, errors } = result;
+  return (
+    <section>
+      <FactList
+        facts={[
+          ["Looked at", matched],
+          [isPreview ? "To be changed" : "Changed", changed],
+          ["Need no change", unchanged],
+          ["Cannot be changed", failed],
+          [
+            "First reasons",
+            errors.map(({ id, detail }) => (
+              <div>
+                <TaskLink base={base} id={id} /> {detail}
+              </div>
+            )),
+          ],
+        ]}
+      />
+    </section>
+  );
+}

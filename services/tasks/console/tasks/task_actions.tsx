@@ -1,0 +1,136 @@
+/**
+ * What can be done to a task, as buttons and as commands for a terminal.
+ *
+ * @module
+ */
+
+import type { VNode } from "preact";
+import { CsrfField } from "../../../shared/console/layout.tsx";
+import { Code } from "../../../shared/console/parts.tsx";
+import { isFinal, type TaskStatus } from "../../domain/task.ts";
+import { type PageAnswer, type PageCall, refusalOf } from "../parts/page.ts";
+import type { ShownTask } from "./task_parts.tsx";
+import { endWait, WAIT_ACTIONS } from "./task_wait.tsx";
+
+/** An action on a task. */
+interface Action {
+  /** Its name in the API. */
+  readonly name: string;
+  /** The text of its button. */
+  readonly text: string;
+  /** Whether it makes sense for a task of a status; the API decides. */
+  readonly fits: (status: TaskStatus) => boolean;
+  /** The question that is asked first. @default none */
+  readonly question?: string;
+}
+
+const NOT_RUN: readonly TaskStatus[] = [
+  ...[
+    "running",
+    "paused",
+    "canceled",
+    "complete",
+    "failed",
+    "expired",
+  ] as const,
+];
+
+const ACTIONS: readonly Action[] = [
+  {
+    name: "run",
+    text: "Run now",
+    fits: (status) => !NOT_RUN.includes(status),
+  },
+  {
+    name: "retry",
+    text: "Retry",
+    fits: (status) => isFinal(status) || status === "retry",
+  },
+  {
+    name: "pause",
+    text: "Pause",
+    fits: (status) =>
+      !isFinal(status) && status !== "running" && status !== "paused",
+  },
+  { name: "resume", text: "Resume", fits: (status) => status === "paused" },
+  {
+    name: "cancel",
+    text: "Cancel",
+    fits: (status) => !isFinal(status),
+    question: "Cancel this task? It is not run again unless it is retried.",
+  },
+  {
+    name: "remove",
+    text: "Remove",
+    fits: () => true,
+    question: "Remove this task? Its data and its history go with it.",
+  },
+];
+
+/** Buttons for the actions that fit a task, and their commands. */
+export function TaskActions(
+  { page, task }: { readonly page: PageCall; readonly task: ShownTask },
+): VNode {
+  const { csrf, call } = page;
+  const actions = ACTIONS.filter(({ fits }) => fits(task.status));
+  const api = `${call.baseUrl}/v1/tasks/${task.id}`;
+  return (
+    <section aria-label="Actions">
+      <form method="post" action={page.path.split("?", 1)[0]} class="row">
+        <CsrfField csrf={csrf} />
+        {actions.map(({ name, text, question }) => (
+          <button
+            type="submit"
+            name="action"
+            value={name}
+            data-confirm={question}
+            class={question === undefined ? undefined : "danger"}
+          >
+            {text}
+          </button>
+        ))}
+      </form>
+      <details class="more">
+        <summary>As curl and tercet</summary>
+        <Code
+          id="curl"
+          name="curl"
+          text={actions.map(({ name }) => curlOf(api, name)).join("\n")}
+        />
+        <Code
+          id="cli"
+          name="tercet, with TASKS_URL and TASKS_KEY"
+          text={actions.filter(({ name }) => name !== "remove")
+            .map(({ name }) => `tercet tasks ${name} ${task.id}`).join("\n")}
+        />
+      </details>
+    </section>
+  );
+}
+
+function curlOf(api: string, name: string): string {
+  const authorization = '-H "Authorization: Bearer $TASKS_KEY"';
+  return name === "remove"
+    ? `curl -X DELETE ${authorization} ${api}`
+    : `curl -X POST ${authorization} ${api}/${name}`;
+}
+
+/** Does what a button says on the page of a task or of its schedule. */
+export async function actOnTask(page: PageCall): Promise<PageAnswer> {
+  const { form, params } = page;
+  const name = form.get("action") ?? "";
+  if (WAIT_ACTIONS.includes(name)) return await endWait(page);
+  const id = encodeURIComponent(params.id ?? "");
+  const answer = await page.ask(
+    name === "remove"
+      ? { method: "DELETE", path: `/v1/tasks/${id}` }
+      : { method: "POST", path: `/v1/tasks/${id}/${encodeURIComponent(name)}` },
+  );
+  const [here = ""] = page.path.split("?", 1);
+  return refusalOf(answer) ?? {
+    kind: "redirect",
+    to: name === "remove"
+      ? `${here.slice(0, here.lastIndexOf("/"))}?done=remove`
+      : `${here}?done=${encodeURIComponent(name)}`,
+  };
+}

@@ -1,0 +1,174 @@
+/**
+ * The history of a task on its page.
+ *
+ * @module
+ */
+
+import type { VNode } from "preact";
+import { Note, Time } from "../../../shared/console/parts.tsx";
+import { Table } from "../../../shared/console/table.tsx";
+import type { TaskStatus } from "../../domain/task.ts";
+import type { ShownList } from "../parts/page.ts";
+import {
+  type ShownActor,
+  type ShownError,
+  type ShownTask,
+  StatusBadge,
+} from "./task_parts.tsx";
+
+/** A history record as the API shows it. */
+export interface ShownRecord {
+  /** Its place in the history, 1 for the first. */
+  readonly seq: number;
+  /** When, in RFC 3339. */
+  readonly at: string;
+  /** What happened. */
+  readonly type: string;
+  /** Its status. */
+  readonly status: TaskStatus;
+  /** The user, key or worker that caused it. */
+  readonly actor: ShownActor;
+  /** The worker's name for its process. */
+  readonly instance?: string;
+  /** For people. */
+  readonly message?: string;
+  /** The last failure; null without one. */
+  readonly error?: ShownError;
+  /** What an update changed. */
+  readonly changes?: readonly {
+    /** The name of the field. */
+    readonly field: string;
+    /** The value before. */
+    readonly from?: unknown;
+    /** The value after. */
+    readonly to?: unknown;
+  }[];
+  /** The hash of the record before. */
+  readonly prev: string;
+  /** Its hash. */
+  readonly hash: string;
+}
+
+/** The outcome of checking a history, as the API shows it. */
+export interface ShownCheck {
+  /** Whether all records fit together. */
+  readonly is_whole: boolean;
+  /** Records that were checked. */
+  readonly records: number;
+  /** What does not fit; null when all do. */
+  readonly reason: string | null;
+}
+
+/** The longest history that a page checks without being asked. */
+export const CHECKED_AT_ONCE = 500;
+
+function Check(
+  { check, base, task, records }: {
+    readonly check: ShownCheck | undefined;
+    readonly base: string;
+    readonly task: Pick<ShownTask, "id">;
+    readonly records: number;
+  },
+): VNode {
+  if (check === undefined) {
+    return (
+      <p>
+        <a href={`${base}/tasks/${task.id}?check=true#history`}>
+          {`Check the chain of all ${records} records`}
+        </a>
+      </p>
+    );
+  }
+  return check.is_whole
+    ? (
+      <p class="good">
+        {check.records === 1
+          ? "The chain is whole: 1 record."
+          : `The chain is whole: ${check.records} records, each with the ` +
+            "hash of the one before."}
+      </p>
+    )
+    : (
+      <Note tone="bad">
+        <p>{`The history does not fit together. ${check.reason}.`}</p>
+      </Note>
+    );
+}
+
+/** Shows the newest records of a history. */
+export function TaskHistory(
+  { task, base, check, list: { data, next } }: {
+    readonly task: Pick<ShownTask, "id" | "worker" | "worker_id">;
+    readonly base: string;
+    /** Whether its chain is whole; absent when it was not checked. */
+    readonly check: ShownCheck | undefined;
+    readonly list: ShownList<ShownRecord>;
+  },
+): VNode {
+  return (
+    <section aria-labelledby="history">
+      <h2 id="history">History</h2>
+      <Check
+        check={check}
+        base={base}
+        task={task}
+        records={data[0]?.seq ?? 0}
+      />
+      <Table
+        label="History, the newest first"
+        rows={data}
+        columns={[
+          { name: "Number", cell: ({ seq }) => seq },
+          { name: "At", cell: ({ at }) => <Time at={at} /> },
+          {
+            name: "What",
+            cell: ({ type }) => type.replaceAll("_", " "),
+            isShort: true,
+          },
+          {
+            name: "Status after",
+            cell: ({ status }) => <StatusBadge status={status} />,
+          },
+          {
+            name: "By",
+            cell: ({ actor }) => <ActorName actor={actor} task={task} />,
+          },
+          { name: "Details", cell: details },
+        ]}
+      />
+      {next === null
+        ? null
+        : <p class="dim">{`The newest ${data.length} records are shown.`}</p>}
+    </section>
+  );
+}
+
+/** Who did something, by name where the task tells it. */
+export function ActorName(
+  { actor: { type, id }, task }: {
+    readonly actor: ShownActor;
+    readonly task: Pick<ShownTask, "worker" | "worker_id">;
+  },
+): VNode {
+  if (type === "system") return <span>the service</span>;
+  return id === task.worker_id ? <span>{`worker ${task.worker}`}</span> : (
+    <span>
+      {type} <span class="mono">{id}</span>
+    </span>
+  );
+}
+
+function details(
+  { message, error, changes = [], instance }: ShownRecord,
+): string {
+  return [
+    message,
+    error && `${error.code}: ${error.message}`,
+    ...changes.map(({ field, from, to }) =>
+      from === undefined && to === undefined
+        ? field
+        : `${field}: ${JSON.stringify(from)} → ${JSON.stringify(to)}`
+    ),
+    instance && `at ${instance}`,
+  ].filter((text) => text !== undefined && text !== "").join("; ");
+}

@@ -1,0 +1,422 @@
+/**
+ * The list of tasks: filters that the address keeps, a search by id or key, and
+ * actions on the ticked tasks or on all that match.
+ *
+ * @module
+ */
+
+import type { VNode } from "preact";
+import { ChoiceField, TextField } from "../../../shared/console/form.tsx";
+import {
+  Empty,
+  formatCount,
+  Live,
+  Time,
+} from "../../../shared/console/parts.tsx";
+import { type Column, Pager, Table } from "../../../shared/console/table.tsx";
+import { TASK_STATUSES } from "../../domain/task.ts";
+import {
+  may,
+  type PageAnswer,
+  type PageCall,
+  refusalOf,
+  type ShownList,
+  withQuery,
+} from "../parts/page.ts";
+import {
+  FILTER_NAMES,
+  filterOf,
+  isTaskId,
+  toListQuery,
+} from "./task_filter.ts";
+import { type ShownTask, StatusBadge, TaskLink } from "./task_parts.tsx";
+
+/** Tasks of a page. */
+const LIMIT = 50;
+
+const FIELDS = [
+  ...["status", "worker", "job", "key", "group", "date", "created_at"],
+  ...["updated_at", "executions", "repeat", "error", "tags"],
+].join(",");
+
+/** Shows a page of the list. */
+export async function taskListPage(page: PageCall): Promise<PageAnswer> {
+  const { base, query } = page;
+  const search = query.get("q")?.trim() ?? "";
+  if (isTaskId(search)) {
+    return { kind: "redirect", to: `${base}/tasks/${search}` };
+  }
+  if (search !== "") {
+    return {
+      kind: "redirect",
+      to: withQuery(`${base}/tasks`, { key: search }),
+    };
+  }
+  const filter = filterOf(query);
+  const order = orderOf(query, filter);
+  const asked = toListQuery(filter);
+  const cursor = query.get("cursor");
+  for (
+    const [name, value] of Object.entries({
+      ...order,
+      limit: String(LIMIT),
+      fields: FIELDS,
+      count: cursor === null ? "true" : "",
+      cursor: cursor ?? "",
+    })
+  ) if (value !== "") asked.set(name, value);
+  const [answer, workers] = await Promise.all([
+    page.ask({ path: "/v1/tasks", query: asked }),
+    workerNames(page),
+  ]);
+  const list = answer.body as ShownList<ShownTask>;
+  return refusalOf(answer) ?? {
+    kind: "page",
+    title: "Tasks",
+    actions: may(page, "tasks:write")
+      ? <a class="button primary" href={`${base}/tasks/new`}>New task</a>
+      : null,
+    content: (
+      <>
+        <Filters filter={filter} page={page} workers={workers} />
+        <List page={page} filter={filter} list={list} />
+      </>
+    ),
+  };
+}
+
+/** The names of workers, for the filter; none where they are not shown. */
+async function workerNames(page: PageCall): Promise<readonly string[]> {
+  const query = new URLSearchParams({ limit: "100" });
+  const { status, body } = await page.ask({ path: "/v1/workers", query });
+  return status === 200
+    ? (body as ShownList<{ readonly name: string }>).data.map(({ name }) =>
+      name
+    )
+    : [];
+}
+
+interface Order {
+  readonly sort: "date" | "created_at";
+  readonly order: "asc" | "desc";
+}
+
+/** Statuses whose first task is the one that is due next. */
+const AHEAD = ["scheduled", "waiting", "retry"];
+
+/**
+ * The newest come first, unless the address says something else. Statuses,
+ * workers and keys are found by date: an order by creation would look at tasks
+ * of all others, too.
+ */
+function orderOf(query: URLSearchParams, filter: URLSearchParams): Order {
+  const sort = query.get("sort");
+  const isByDate = sort === "date" || sort === null && filter.size > 0;
+  const order = query.get("order");
+  const isAhead = isByDate &&
+    (filter.has("waiting") || AHEAD.includes(filter.get("status") ?? ""));
+  return {
+    sort: isByDate ? "date" : "created_at",
+    order: order === "asc" || order === null && isAhead ? "asc" : "desc",
+  };
+}
+
+const STATUSES: readonly (readonly [string, string])[] = [
+  ["", "Any status"],
+  ["active", "Active: live and not paused"],
+  ["final", "Final: has ended"],
+  ...TASK_STATUSES.map((status) => [status, status] as const),
+];
+
+function Filters(
+  { filter, page, workers }: {
+    readonly filter: URLSearchParams;
+    readonly page: PageCall;
+    readonly workers: readonly string[];
+  },
+): VNode {
+  const value = (name: string): string => filter.get(name) ?? "";
+  const more = ["group", "tag", "metadata", "error", "start", "end"];
+  return (
+    <search class="section">
+      <form method="get" action={`${page.base}/tasks`}>
+        <div class="filters">
+          <TextField
+            name="q"
+            label="Id or key"
+            type="search"
+            placeholder="tsk_… or a key"
+            isSearch
+          />
+          <ChoiceField
+            name="status"
+            label="Status"
+            value={value("status")}
+            choices={STATUSES}
+          />
+          <ChoiceField
+            name="waiting"
+            label="Waiting for"
+            value={value("waiting")}
+            choices={[
+              ["", "Anything"],
+              ["approval", "An approval"],
+              ["event", "An event"],
+            ]}
+          />
+          <TextField
+            name="worker"
+            label="Worker"
+            value={value("worker")}
+            offers={workers}
+          />
+          <TextField name="job" label="Job" value={value("job")} />
+          <div class="row">
+            <button type="submit" class="primary">Show</button>
+            {filter.size === 0
+              ? null
+              : <a class="button" href={`${page.base}/tasks`}>All tasks</a>}
+          </div>
+        </div>
+        <details class="more" open={more.some((name) => filter.has(name))}>
+          <summary>More filters</summary>
+          <div class="filters">
+            <TextField name="key" label="Key" value={value("key")} />
+            <TextField name="group" label="Group" value={value("group")} />
+            <TextField name="tag" label="Tags" value={value("tag")} />
+            <TextField
+              name="metadata"
+              label="Metadata"
+              value={value("metadata")}
+              placeholder="plan=pro, region=eu"
+            />
+            <TextField name="error" label="Error code" value={value("error")} />
+            <TextField
+              name="start"
+              label="From"
+              value={value("start")}
+              placeholder="2027-01-15"
+            />
+            <TextField
+              name="end"
+              label="Up to"
+              value={value("end")}
+              placeholder="2027-01-15T08:00Z"
+            />
+            <ChoiceField
+              name="by"
+              label="From and up to bound"
+              value={value("by")}
+              choices={[
+                ["", "the date"],
+                ["created_at", "when it was created"],
+                ["finished_at", "when it ended"],
+              ]}
+            />
+          </div>
+        </details>
+      </form>
+    </search>
+  );
+}
+
+function List(
+  { page, filter, list }: {
+    readonly page: PageCall;
+    readonly filter: URLSearchParams;
+    readonly list: ShownList<ShownTask>;
+  },
+): VNode {
+  const { query, base } = page;
+  const path = `${base}/tasks`;
+  const here = Object.fromEntries(filter);
+  const order = orderOf(query, filter);
+  const isFirst = query.get("cursor") === null;
+  const mayChange = may(page, "tasks:write");
+  if (list.data.length === 0 && list.next === null) {
+    return <Nothing page={page} isFiltered={filter.size > 0} />;
+  }
+  const table = (
+    <>
+      <Live id="tasks">
+        <Table
+          label="Tasks"
+          columns={columnsOf(page, { here, order })}
+          rows={list.data}
+          pick={mayChange ? ({ id }) => [id, id] : undefined}
+        />
+      </Live>
+      <Pager
+        first={isFirst ? undefined : withQuery(path, { ...here, ...order })}
+        next={list.next === null
+          ? undefined
+          : withQuery(path, { ...here, ...order, cursor: list.next })}
+      />
+    </>
+  );
+  const { count, count_is_exact: isExact = true } = list;
+  return (
+    <>
+      {count === undefined ? null : (
+        <p class="dim">
+          {`${isExact ? "" : "More than "}${formatCount(count)} ${
+            count === 1 ? "task" : "tasks"
+          }, `}
+          {order.sort === "date" ? "by date" : "by creation"}
+        </p>
+      )}
+      {mayChange
+        ? (
+          <form method="get" action={`${path}/bulk`}>
+            <input type="hidden" name="filter" value={filter.toString()} />
+            <BulkBar filter={filter} />
+            {table}
+          </form>
+        )
+        : table}
+    </>
+  );
+}
+
+/** The actions on many tasks, by their names in the API. */
+export const BULK_ACTIONS: readonly (readonly [string, string])[] = [
+  ["retry", "Retry"],
+  ["cancel", "Cancel"],
+  ["pause", "Pause"],
+  ["resume", "Resume"],
+  ["run", "Run now"],
+];
+
+function BulkBar({ filter }: { readonly filter: URLSearchParams }): VNode {
+  return (
+    <div class="row section">
+      <label for="action" class="dim">Action</label>
+      <div>
+        <select name="action" id="action">
+          {BULK_ACTIONS.map(([name, text]) => (
+            <option value={name}>{text}</option>
+          ))}
+        </select>
+      </div>
+      <button type="submit" name="on" value="ids">Preview for ticked</button>
+      {
+        // Bulk actions have no such condition.
+        filter.size === 0 || filter.has("waiting")
+          ? null
+          : (
+            <button type="submit" name="on" value="filter">
+              Preview for all that match
+            </button>
+          )
+      }
+    </div>
+  );
+}
+
+function columnsOf(
+  { base, nowMs }: PageCall,
+  { here, order }: {
+    readonly here: Readonly<Record<string, string>>;
+    readonly order: Order;
+  },
+): readonly Column<ShownTask>[] {
+  const sorting = (sort: Order["sort"]): Partial<Column<ShownTask>> => {
+    const isSorted = order.sort === sort;
+    const next = isSorted && order.order === "desc" ? "asc" : "desc";
+    return {
+      sortHref: withQuery(`${base}/tasks`, { ...here, sort, order: next }),
+      sorted: isSorted
+        ? order.order === "asc" ? "ascending" : "descending"
+        : undefined,
+    };
+  };
+  return [
+    {
+      name: "Task",
+      cell: (task) => <Name base={base} task={task} />,
+    },
+    { name: "Status", cell: ({ status }) => <StatusBadge status={status} /> },
+    {
+      name: "Worker · job",
+      cell: ({ worker, job }) => <span>{`${worker} · ${job}`}</span>,
+    },
+    {
+      name: "Date",
+      cell: ({ date }) => <Time at={date} nowMs={nowMs} />,
+      ...sorting("date"),
+    },
+    {
+      name: "Created",
+      cell: ({ created_at: at }) => <Time at={at} nowMs={nowMs} />,
+      ...sorting("created_at"),
+    },
+    {
+      name: "Attempts",
+      cell: ({ executions }) => executions || null,
+      isNumber: true,
+    },
+    {
+      name: "Last error",
+      cell: ({ error }) =>
+        error === null
+          ? null
+          : <span class="bad" title={error.message}>{error.code}</span>,
+    },
+  ];
+}
+
+/** The key of a task says more than its id, and its tags say more yet. */
+function Name(
+  { base, task: { id, key, tags } }: {
+    readonly base: string;
+    readonly task: ShownTask;
+  },
+): VNode {
+  return (
+    <span>
+      {key === null
+        ? <TaskLink base={base} id={id} />
+        : <a href={`${base}/tasks/${id}`} title={id}>{key}</a>}
+      {tags.map((tag) => (
+        <>
+          {" "}
+          <a class="tag" href={withQuery(`${base}/tasks`, { tag })}>{tag}</a>
+        </>
+      ))}
+    </span>
+  );
+}
+
+function Nothing(
+  { page: { base }, isFiltered }: {
+    readonly page: PageCall;
+    readonly isFiltered: boolean;
+  },
+): VNode {
+  return (
+    <Empty>
+      {isFiltered
+        ? (
+          <p>
+            No task matches. <a href={`${base}/tasks`}>Show all tasks</a>
+          </p>
+        )
+        : (
+          <p>
+            There are no tasks yet. The first one that is created shows here.
+          </p>
+        )}
+    </Empty>
+  );
+}
+
+/** The address of the list with a filter that a form has kept. */
+export function listPath(base: string, filter: URLSearchParams): string {
+  return withQuery(
+    `${base}/tasks`,
+    Object.fromEntries(FILTER_NAMES.map((name) => [
+      name,
+      filter.get(name) ?? undefined,
+    ])),
+  );
+}

@@ -1,0 +1,395 @@
+/**
+ * The page of a task: why it is where it is, what happened, and what can be
+ * done about it.
+ *
+ * @module
+ */
+
+import type { VNode } from "preact";
+import {
+  Code,
+  FactList,
+  formatLength,
+  Live,
+  Note,
+  Time,
+} from "../../../shared/console/parts.tsx";
+import { Timeline } from "../../../shared/console/timeline.tsx";
+import {
+  may,
+  type PageAnswer,
+  type PageCall,
+  refusalOf,
+  type ShownList,
+  withQuery,
+} from "../parts/page.ts";
+import { repeatOf, RuleText } from "../schedules/schedule_parts.tsx";
+import { TaskActions } from "./task_actions.tsx";
+import {
+  ActorName,
+  CHECKED_AT_ONCE,
+  type ShownCheck,
+  type ShownRecord,
+  TaskHistory,
+} from "./task_history_part.tsx";
+import {
+  prettyJson,
+  type ShownError,
+  type ShownTask,
+  StatusBadge,
+  TaskLink,
+} from "./task_parts.tsx";
+import { type ShownAttempt, spansOf } from "./task_spans.ts";
+import { TaskWaitForm } from "./task_wait.tsx";
+import type { ShownWorker } from "../workers/worker_parts.tsx";
+
+/** Attempts and history records that the page shows. */
+const ATTEMPTS = 20;
+const RECORDS = 50;
+
+interface Explanation {
+  readonly hindrances: readonly {
+    readonly code: string;
+    readonly message: string;
+    readonly until: string | null;
+  }[];
+}
+
+/** Shows a task. */
+export async function taskPage(page: PageCall): Promise<PageAnswer> {
+  const path = `/v1/tasks/${encodeURIComponent(page.params.id ?? "")}`;
+  const answer = await page.ask({ path });
+  const refusal = refusalOf(answer);
+  if (refusal !== undefined) return refusal;
+  const task = answer.body as ShownTask;
+  const newest = (limit: number): URLSearchParams =>
+    new URLSearchParams({ order: "desc", limit: String(limit) });
+  const [explained, attempts, history] = await Promise.all([
+    page.ask({ path: `${path}/explain` }),
+    page.ask({ path: `${path}/attempts`, query: newest(ATTEMPTS) }),
+    page.ask({ path: `${path}/history`, query: newest(RECORDS) }),
+  ]);
+  // A task that was removed meanwhile has none of these.
+  const gone = [explained, attempts, history].map(refusalOf).find((one) =>
+    one !== undefined
+  );
+  if (gone !== undefined) return gone;
+  const explanation = explained.body as Explanation;
+  const silent = await silentWorker(page, task, explanation);
+  const isWriter = may(page, "tasks:write");
+  const records = history.body as ShownList<ShownRecord>;
+  const isChecked = page.query.has("check") ||
+    (records.data[0]?.seq ?? 0) <= CHECKED_AT_ONCE;
+  const check = isChecked
+    ? await page.ask({ path: `${path}/history/check` })
+    : undefined;
+  return {
+    kind: "page",
+    title: `${task.worker} · ${task.job}`,
+    heading: <span>{`${task.worker} · ${task.job}`}</span>,
+    actions: (
+      <>
+        <TaskLink base={page.base} id={task.id} />
+        {task.repeat === null
+          ? null
+          : (
+            <a class="button" href={`${page.base}/schedules/${task.id}`}>
+              Schedule
+            </a>
+          )}
+        {may(page, "webhooks:read")
+          ? (
+            <a class="button" href={`${page.base}/deliveries?task=${task.id}`}>
+              Deliveries
+            </a>
+          )
+          : null}
+        {isWriter
+          ? (
+            <a class="button" href={`${page.base}/tasks/${task.id}/edit`}>
+              Edit
+            </a>
+          )
+          : null}
+      </>
+    ),
+    content: (
+      <Live id="task">
+        <Lead
+          task={task}
+          explanation={explanation}
+          silent={silent}
+          base={page.base}
+        />
+        {isWriter && task.waiting_for !== undefined
+          ? <TaskWaitForm page={page} task={task} wait={task.waiting_for} />
+          : null}
+        {isWriter ? <TaskActions page={page} task={task} /> : null}
+        <History
+          task={task}
+          attempts={(attempts.body as ShownList<ShownAttempt>).data}
+          nowMs={page.nowMs}
+        />
+        {task.error === null ? null : <Failure error={task.error} />}
+        <div class="grid">
+          <Facts task={task} page={page} />
+          <Payloads task={task} />
+        </div>
+        <TaskHistory
+          task={task}
+          base={page.base}
+          list={records}
+          check={check?.status === 200 ? check.body as ShownCheck : undefined}
+        />
+      </Live>
+    ),
+  };
+}
+
+/** The worker that a task waits for, when it asks for nothing. */
+async function silentWorker(
+  page: PageCall,
+  { worker_id: id }: ShownTask,
+  { hindrances: [first] }: Explanation,
+): Promise<ShownWorker | undefined> {
+  if (first?.code !== "worker_silent" || !may(page, "workers:read")) {
+    return undefined;
+  }
+  const { status, body } = await page.ask({ path: `/v1/workers/${id}` });
+  return status === 200 ? body as ShownWorker : undefined;
+}
+
+function Lead(
+  { task, explanation: { hindrances: [first, ...others] }, silent, base }: {
+    readonly task: ShownTask;
+    readonly explanation: Explanation;
+    readonly silent: ShownWorker | undefined;
+    readonly base: string;
+  },
+): VNode {
+  return (
+    <Note tone={task.status === "failed" ? "bad" : "busy"}>
+      <p class="lead">
+        <StatusBadge status={task.status} /> {silent !== undefined
+          ? <Silence worker={silent} base={base} />
+          : first === undefined
+          ? null
+          : `${first.message}.`}
+        {first?.until === null || first === undefined ? null : (
+          <>
+            {" "}Until <Time at={first.until} />.
+          </>
+        )}
+      </p>
+      {others.length === 0
+        ? null
+        : <ul>{others.map(({ message }) => <li>{`${message}.`}</li>)}</ul>}
+    </Note>
+  );
+}
+
+function Silence(
+  { worker: { id, name, last_seen_at: at }, base }: {
+    readonly worker: ShownWorker;
+    readonly base: string;
+  },
+): VNode {
+  return (
+    <span>
+      It waits for the worker{" "}
+      <a href={`${base}/workers/${id}`}>{name}</a>, which has asked for nothing
+      since {at === null ? "the service was started" : <Time at={at} />}.
+    </span>
+  );
+}
+
+function History(
+  { task, attempts, nowMs }: {
+    readonly task: ShownTask;
+    readonly attempts: readonly ShownAttempt[];
+    readonly nowMs: number;
+  },
+): VNode {
+  return (
+    <section aria-labelledby="timeline">
+      <h2 id="timeline">Timeline</h2>
+      <Timeline
+        label="Attempts and waits"
+        spans={spansOf(task, { attempts, nowMs })}
+      />
+    </section>
+  );
+}
+
+function Failure({ error }: { readonly error: ShownError }): VNode {
+  return (
+    <section aria-labelledby="error">
+      <h2 id="error">Last error</h2>
+      <FactList
+        facts={[
+          ["Code", <code>{error.code}</code>],
+          ["HTTP status", error.http_status],
+          ["At", <Time at={error.at} />],
+        ]}
+      />
+      <Code id="error-text" name="Message" text={error.message} wraps />
+      {error.detail === undefined ? null : (
+        <Code
+          id="error-detail"
+          name="Details"
+          text={detailText(error.detail)}
+        />
+      )}
+    </section>
+  );
+}
+
+/** Traces are read as they are, with their lines. */
+function detailText(detail: unknown): string {
+  if (typeof detail === "string") return detail;
+  const { stack } = detail as { readonly stack?: unknown };
+  return typeof stack === "string" && Object.keys(detail ?? {}).length === 1
+    ? stack
+    : prettyJson(detail);
+}
+
+function Facts(
+  { task, page: { base } }: {
+    readonly task: ShownTask;
+    readonly page: PageCall;
+  },
+): VNode {
+  const list = (by: Readonly<Record<string, string>>): string =>
+    withQuery(`${base}/tasks`, by);
+  const { group, key, parent, lag, duration } = task;
+  const repeat = repeatOf(task);
+  return (
+    <section aria-labelledby="facts">
+      <h2 id="facts">Facts</h2>
+      <FactList
+        facts={[
+          ["Worker", <a href={list({ worker: task.worker })}>{task.worker}</a>],
+          ["Job", <a href={list({ job: task.job })}>{task.job}</a>],
+          ["Date", <Time at={task.date} />],
+          ["Time zone", task.timezone],
+          [
+            "Repeats",
+            repeat === undefined
+              ? null
+              : (
+                <a href={`${base}/schedules/${task.id}`}>
+                  <RuleText repeat={repeat} />
+                </a>
+              ),
+          ],
+          [
+            "Next dates",
+            task.next?.map((at) => (
+              <div>
+                <Time at={at} />
+              </div>
+            )),
+          ],
+          [
+            "Warnings",
+            task.warnings?.map(({ message }) => <div>{message}</div>),
+          ],
+          [
+            "Attempts",
+            task.retries === 0
+              ? task.executions || "none"
+              : `${task.executions}, ${task.retries} of them retries`,
+          ],
+          ["Runs", task.repetitions === 0 ? null : task.run + 1],
+          [
+            "Lost, missed",
+            task.lost + task.missed === 0 ? null : (
+              `${task.lost}, ${task.missed}`
+            ),
+          ],
+          ["Lag", lag === null ? null : formatLength(lag)],
+          ["Took", duration === null ? null : formatLength(duration)],
+          ["Key", key === null ? null : <a href={list({ key })}>{key}</a>],
+          [
+            "Group",
+            group === null ? null : <a href={list({ group })}>{group}</a>,
+          ],
+          ["Priority", task.priority === 0 ? null : task.priority],
+          [
+            "Tags",
+            task.tags.map((tag) => (
+              <>
+                <a class="tag" href={list({ tag })}>{tag}</a>
+                {" "}
+              </>
+            )),
+          ],
+          [
+            "Metadata",
+            Object.entries(task.metadata).map(([name, value]) => (
+              <div>
+                <a href={list({ metadata: `${name}=${value}` })}>
+                  {`${name}=${value}`}
+                </a>
+              </div>
+            )),
+          ],
+          [
+            "Depends on",
+            task.dependencies.map((id) => (
+              <div>
+                <TaskLink base={base} id={id} />
+              </div>
+            )),
+          ],
+          [
+            "Made by",
+            parent === undefined ? null : <TaskLink base={base} id={parent} />,
+          ],
+          ["Created", <Time at={task.created_at} />],
+          [
+            "Created by",
+            <ActorName actor={task.created_by} task={task} />,
+          ],
+          [
+            "Ended",
+            task.finished_at === null ? null : <Time at={task.finished_at} />,
+          ],
+          [
+            "Kept until",
+            task.kept_until === undefined
+              ? null
+              : <Time at={task.kept_until} />,
+          ],
+        ]}
+      />
+    </section>
+  );
+}
+
+function Payloads({ task }: { readonly task: ShownTask }): VNode {
+  const { data, result, attempt } = task;
+  const progress = attempt?.progress ?? null;
+  return (
+    <section aria-labelledby="payloads">
+      <h2 id="payloads">Data and result</h2>
+      {data === undefined
+        ? <Note>Data and results are hidden: your key does not see them.</Note>
+        : (
+          <>
+            <Code id="data" name="Data" text={prettyJson(data)} />
+            {progress === null ? null : (
+              <Code
+                id="progress"
+                name="Progress"
+                text={prettyJson(progress)}
+              />
+            )}
+            {result === null
+              ? null
+              : <Code id="result" name="Result" text={prettyJson(result)} />}
+          </>
+        )}
+    </section>
+  );
+}

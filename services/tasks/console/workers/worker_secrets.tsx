@@ -1,0 +1,279 @@
+/**
+ * The secrets of a worker: their names and dates, and the forms that set, make
+ * and remove them. Values are never shown, new ones once.
+ *
+ * @module
+ */
+
+import type { VNode } from "preact";
+import { TextField } from "../../../shared/console/form.tsx";
+import { CsrfField } from "../../../shared/console/layout.tsx";
+import { Time } from "../../../shared/console/parts.tsx";
+import { Table } from "../../../shared/console/table.tsx";
+import { textOf } from "../parts/form_faults.tsx";
+import {
+  may,
+  type PageAnswer,
+  type PageCall,
+  refusalOf,
+  type ShownList,
+} from "../parts/page.ts";
+import { shownOncePage } from "../parts/shown_once.tsx";
+import type { ShownWorker } from "./worker_parts.tsx";
+
+/** A secret as the API shows it: what it is, and never its value. */
+export type ShownSecret =
+  | {
+    readonly type: "value";
+    readonly name: string;
+    readonly version: number;
+    readonly updated_at: string;
+  }
+  | {
+    readonly type: "credential";
+    readonly id: string;
+    readonly name: string | null;
+    readonly expires_at: string | null;
+    readonly last_used_at: string | null;
+  }
+  | {
+    readonly type: "signing";
+    readonly number: number;
+    readonly expires_at: string | null;
+  };
+
+/** Asks for the secrets of a worker; none where the API refuses them. */
+export async function askSecrets(
+  page: PageCall,
+  workerId: string,
+): Promise<readonly ShownSecret[]> {
+  const answer = await page.ask({ path: `/v1/workers/${workerId}/secrets` });
+  return answer.status < 400
+    ? (answer.body as ShownList<ShownSecret>).data
+    : [];
+}
+
+/** Shows the secrets of a worker, and the forms that change them. */
+export function WorkerSecrets(
+  { page, worker, secrets }: {
+    readonly page: PageCall;
+    readonly worker: ShownWorker;
+    readonly secrets: readonly ShownSecret[];
+  },
+): VNode {
+  const isWriter = may(page, "secrets:write");
+  const action = `${page.base}/workers/${worker.id}/secrets`;
+  return (
+    <section aria-labelledby="secrets">
+      <h2 id="secrets">Secrets</h2>
+      {secrets.length === 0 ? <p class="dim">There are none.</p> : (
+        <Table
+          label="Secrets"
+          rows={secrets}
+          columns={[
+            {
+              name: "Name",
+              cell: (secret) => <span class="mono">{nameOf(secret)}</span>,
+            },
+            { name: "What", cell: (secret) => <About secret={secret} /> },
+            ...(isWriter
+              ? [{
+                name: "Remove",
+                cell: (secret: ShownSecret) =>
+                  secret.type === "signing" ? null : (
+                    <RemoveButton
+                      page={page}
+                      action={action}
+                      secret={secret}
+                    />
+                  ),
+              }]
+              : []),
+          ]}
+        />
+      )}
+      {isWriter ? <Forms page={page} action={action} worker={worker} /> : null}
+    </section>
+  );
+}
+
+function nameOf(secret: ShownSecret): string {
+  switch (secret.type) {
+    case "value":
+      return secret.name;
+    case "credential":
+      return secret.name === null ? secret.id : `${secret.name} ${secret.id}`;
+    case "signing":
+      return `signing secret ${secret.number}`;
+  }
+}
+
+function About({ secret }: { readonly secret: ShownSecret }): VNode {
+  switch (secret.type) {
+    case "value":
+      return (
+        <span>
+          value, version {secret.version}, set <Time at={secret.updated_at} />
+        </span>
+      );
+    case "credential":
+      return (
+        <span>
+          credential, {secret.last_used_at === null ? "never used" : (
+            <>
+              used <Time at={secret.last_used_at} />
+            </>
+          )}
+          {secret.expires_at === null ? null : (
+            <>
+              , ends <Time at={secret.expires_at} />
+            </>
+          )}
+        </span>
+      );
+    case "signing":
+      return secret.expires_at === null ? <span>signs the calls</span> : (
+        <span>
+          signs beside a newer one until <Time at={secret.expires_at} />
+        </span>
+      );
+  }
+}
+
+function RemoveButton(
+  { page, action, secret }: {
+    readonly page: PageCall;
+    readonly action: string;
+    readonly secret: Exclude<ShownSecret, { type: "signing" }>;
+  },
+): VNode {
+  const name = secret.type === "value" ? secret.name : secret.id;
+  return (
+    <form method="post" action={action}>
+      <CsrfField csrf={page.csrf} />
+      <input type="hidden" name="name" value={name} />
+      <button
+        type="submit"
+        class="plain danger"
+        name="action"
+        value="remove"
+        data-confirm={secret.type === "value"
+          ? `Remove ${name}? Calls that need it fail.`
+          : `Revoke ${name}? Who uses it is refused at once.`}
+      >
+        {secret.type === "value" ? "Remove" : "Revoke"}
+        <span class="hidden">{` ${name}`}</span>
+      </button>
+    </form>
+  );
+}
+
+function Forms(
+  { page: { csrf }, action, worker }: {
+    readonly page: PageCall;
+    readonly action: string;
+    readonly worker: ShownWorker;
+  },
+): VNode {
+  return (
+    <>
+      <details class="more">
+        <summary>Set a value</summary>
+        <form method="post" action={action}>
+          <CsrfField csrf={csrf} />
+          <TextField
+            name="name"
+            label="Name of the value"
+            placeholder="MAILER_KEY"
+            hint={
+              <>
+                Calls carry it as <code>{"{{secrets.NAME}}"}</code>.
+              </>
+            }
+            isRequired
+          />
+          <TextField
+            name="value"
+            label="Value"
+            type="password"
+            autocomplete="new-password"
+            hint="It is not shown again. A name that is there gets a new version."
+            isRequired
+          />
+          <button type="submit" name="action" value="set">Set</button>
+        </form>
+      </details>
+      <details class="more">
+        <summary>Make a credential</summary>
+        <form method="post" action={action}>
+          <CsrfField csrf={csrf} />
+          <TextField
+            name="label"
+            label="Name of the credential"
+            hint="A worker logs in with it and may take this worker's tasks alone."
+          />
+          <button type="submit" name="action" value="credential">Make</button>
+        </form>
+      </details>
+      {worker.kind === "push"
+        ? (
+          <details class="more">
+            <summary>Replace the signing secret</summary>
+            <form method="post" action={action}>
+              <CsrfField csrf={csrf} />
+              <p class="dim">
+                The one that is replaced signs beside the new one for 24 hours.
+              </p>
+              <button type="submit" name="action" value="signing">
+                Replace
+              </button>
+            </form>
+          </details>
+        )
+        : null}
+    </>
+  );
+}
+
+/** Sets, makes or removes a secret, as a form of the worker's page says. */
+export async function changeSecrets(page: PageCall): Promise<PageAnswer> {
+  const { base, form, params } = page;
+  const id = encodeURIComponent(params.id ?? "");
+  const path = `/v1/workers/${id}/secrets`;
+  const here = `${base}/workers/${id}`;
+  const action = form.get("action");
+  if (action === "remove") {
+    const name = encodeURIComponent(form.get("name") ?? "");
+    const answer = await page.ask({
+      method: "DELETE",
+      path: `${path}/${name}`,
+    });
+    return refusalOf(answer) ??
+      { kind: "redirect", to: `${here}?done=removed` };
+  }
+  const body = action === "set"
+    ? { name: form.get("name")?.trim() ?? "", value: form.get("value") ?? "" }
+    : action === "signing"
+    ? { type: "signing" }
+    : { type: "credential", name: textOf(form, "label") };
+  const answer = await page.ask({ method: "POST", path, body });
+  const refusal = refusalOf(answer);
+  if (refusal !== undefined) return refusal;
+  if (action === "set") return { kind: "redirect", to: `${here}?done=saved` };
+  const { key, secret } = answer.body as {
+    readonly key?: string;
+    readonly secret: string;
+  };
+  return shownOncePage({
+    title: action === "signing" ? "New signing secret" : "New credential",
+    about: action === "signing"
+      ? "Calls are signed with this secret from now on."
+      : "A worker logs in with this pair, or with the password as bearer token.",
+    secrets: [
+      ...(key === undefined ? [] : [["User name", key] as const]),
+      [key === undefined ? "Secret" : "Password", secret],
+    ],
+    back: here,
+    backText: "To the worker",
+  });
+}
