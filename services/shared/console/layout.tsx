@@ -8,6 +8,7 @@
 import type { ComponentChildren, VNode } from "preact";
 import { renderToString } from "preact-render-to-string";
 import { SCRIPT, STYLE } from "./assets.ts";
+import { CsrfField } from "./form.tsx";
 
 /**
  * The headers of console pages, their names in lower case: only what the
@@ -155,11 +156,6 @@ function Document({ page }: { readonly page: ConsolePage }): VNode {
       </body>
     </html>
   );
-}
-
-/** A form field that proves that a form comes from a page of the console. */
-export function CsrfField({ csrf }: { readonly csrf: string }): VNode {
-  return <input type="hidden" name="csrf" value={csrf} />;
 }
 
 const NEXT_THEMES: Readonly<Record<Theme, Theme>> = {

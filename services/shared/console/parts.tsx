@@ -90,6 +90,25 @@ export function Note(
   );
 }
 
+/** A part of a page with a heading, by which it is known. */
+export function Section(
+  { id, title, kind, children }: {
+    /** An id that nothing else on the page has. */
+    readonly id: string;
+    readonly title: ComponentChildren;
+    /** How wide it is. @default as the page */
+    readonly kind?: "narrow";
+    readonly children: ComponentChildren;
+  },
+): VNode {
+  return (
+    <section aria-labelledby={id} class={kind}>
+      <h2 id={id}>{title}</h2>
+      {children}
+    </section>
+  );
+}
+
 /** What stands where a list has nothing. */
 export function Empty(
   { children }: { readonly children: ComponentChildren },

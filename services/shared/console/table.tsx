@@ -6,13 +6,12 @@
  */
 
 import type { ComponentChildren, VNode } from "preact";
+import { Time } from "./parts.tsx";
 
-/** A column of a table of rows of one type. */
-export interface Column<Row> {
+/** What columns of each kind have. */
+interface ColumnHead {
   /** Its name. */
   readonly name: string;
-  /** Renders the cell of a row. */
-  readonly cell: (row: Row) => ComponentChildren;
   /**
    * Whether it has numbers, which stand at the right.
    * @default {false}
@@ -33,6 +32,39 @@ export interface Column<Row> {
    * @default it is not
    */
   readonly sorted?: "ascending" | "descending" | undefined;
+}
+
+/** A column of instants. */
+interface TimeColumn<Row> extends ColumnHead {
+  /** Reads the instant of a row, in RFC 3339. */
+  readonly at: (row: Row) => string | null;
+  /**
+   * The present, for the short form.
+   * @default the long form is shown
+   */
+  readonly nowMs?: number;
+  /**
+   * What stands where there is no instant.
+   * @default nothing
+   */
+  readonly absent?: string;
+}
+
+/** A column of a table of rows of one type. */
+export type Column<Row> =
+  | TimeColumn<Row>
+  | ColumnHead & {
+    /** Renders the cell of a row. */
+    readonly cell: (row: Row) => ComponentChildren;
+  };
+
+/** What a column has for a row. */
+function contentOf<Row>(column: Column<Row>, row: Row): ComponentChildren {
+  if ("cell" in column) return column.cell(row);
+  const at = column.at(row);
+  return at === null && column.absent !== undefined
+    ? <span class="dim">{column.absent}</span>
+    : <Time at={at} nowMs={column.nowMs} />;
 }
 
 /** A table whose first column names its rows. */
@@ -126,7 +158,7 @@ function Cell<Row>(
     readonly isFirst: boolean;
   },
 ): VNode {
-  const content = column.cell(row);
+  const content = contentOf(column, row);
   const isShort = column.isShort === true;
   if (isFirst) {
     return <th scope="row" class={isShort ? "short" : undefined}>{content}</th>;

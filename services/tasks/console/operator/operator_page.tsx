@@ -11,30 +11,25 @@ import {
   formatCount,
   Live,
   Note,
-  Time,
+  Section,
 } from "../../../shared/console/parts.tsx";
 import { type Column, Table } from "../../../shared/console/table.tsx";
 import type { ApiAnswer } from "../../http/ask_api.ts";
-import { type PageAnswer, type PageCall, refusalOf } from "../parts/page.ts";
+import {
+  type PageAnswer,
+  type PageCall,
+  refusalOf,
+  type Texts,
+} from "../parts/page.ts";
 
-interface ShownInstance {
-  readonly id: string;
-  readonly epoch: number;
-  readonly version: string;
-  readonly address: string;
-  readonly joined_at: string;
-  readonly seen_at: string;
-  readonly duties: readonly string[];
-  readonly is_answering: boolean;
-}
+type ShownInstance =
+  & Texts<"id" | "version" | "address" | "joined_at" | "seen_at">
+  & { readonly duties: readonly string[]; readonly is_answering: boolean };
 
 /** A tenant's tasks that have not ended, as the API shows them. */
-interface ShownQueue {
-  readonly tenant: string;
-  readonly domain: string | null;
+type ShownQueue = Texts<"tenant", "domain" | "due_since"> & {
   readonly counts: Readonly<Record<string, number>>;
-  readonly due_since: string | null;
-}
+};
 
 /** Shows whether the service is well, and what it has to do. */
 export async function operatorPage(page: PageCall): Promise<PageAnswer> {
@@ -52,8 +47,7 @@ export async function operatorPage(page: PageCall): Promise<PageAnswer> {
       <>
         <Live id="operator">
           <Health answer={ready} />
-          <section aria-labelledby="instances">
-            <h2 id="instances">Instances</h2>
+          <Section id="instances" title="Instances">
             <Table
               label="Instances"
               rows={(instances.body as {
@@ -61,7 +55,7 @@ export async function operatorPage(page: PageCall): Promise<PageAnswer> {
               }).data}
               columns={instanceColumns(page)}
             />
-          </section>
+          </Section>
         </Live>
         <Queues page={page} answer={queues} />
       </>
@@ -116,11 +110,8 @@ function instanceColumns(
     },
     { name: "Address", cell: ({ address }) => address },
     { name: "Version", cell: ({ version }) => version },
-    {
-      name: "Joined",
-      cell: ({ joined_at: at }) => <Time at={at} nowMs={nowMs} />,
-    },
-    { name: "Seen", cell: ({ seen_at: at }) => <Time at={at} nowMs={nowMs} /> },
+    { name: "Joined", at: ({ joined_at: at }) => at, nowMs },
+    { name: "Seen", at: ({ seen_at: at }) => at, nowMs },
     { name: "Duties", cell: ({ duties }) => duties.join(", ") },
   ];
 }
@@ -138,8 +129,7 @@ function Queues(
     readonly total: number;
   };
   return (
-    <section aria-labelledby="queues">
-      <h2 id="queues">Queues</h2>
+    <Section id="queues" title="Queues">
       {data.length === 0 ? <p class="dim">No tenant has a live task.</p> : (
         <>
           <Table
@@ -159,11 +149,7 @@ function Queues(
                 isNumber: true,
                 cell: ({ counts }) => formatCount(counts[status] ?? 0),
               })),
-              {
-                name: "Longest due",
-                cell: ({ due_since: at }) =>
-                  at === null ? null : <Time at={at} nowMs={nowMs} />,
-              },
+              { name: "Longest due", at: ({ due_since: at }) => at, nowMs },
             ]}
           />
           {total > data.length
@@ -175,27 +161,21 @@ function Queues(
             : null}
         </>
       )}
-    </section>
+    </Section>
   );
 }
 
-interface ShownPlan {
-  readonly id: string;
-  readonly limits: Readonly<Record<string, unknown>>;
+interface ShownPlans {
+  readonly data: readonly {
+    readonly id: string;
+    readonly limits: Readonly<Record<string, unknown>>;
+  }[];
 }
 
 /** Shows the plans side by side. */
 export async function planListPage(page: PageCall): Promise<PageAnswer> {
-  const answer = await page.ask({ host: "apex", path: "/plans" });
-  const refusal = refusalOf(answer);
-  if (refusal !== undefined) return refusal;
-  const { data: plans } = answer.body as {
-    readonly data: readonly ShownPlan[];
-  };
-  const names = [
-    ...new Set(plans.flatMap(({ limits }) => Object.keys(limits))),
-  ];
-  return {
+  const question = { host: "apex", path: "/plans" } as const;
+  return await page.show<ShownPlans>(question, ({ data: plans }) => ({
     kind: "page",
     title: "Plans",
     content: (
@@ -205,7 +185,9 @@ export async function planListPage(page: PageCall): Promise<PageAnswer> {
         </p>
         <Table
           label="Plans"
-          rows={names}
+          rows={[
+            ...new Set(plans.flatMap(({ limits }) => Object.keys(limits))),
+          ]}
           columns={[
             { name: "Limit", cell: (name) => name.replaceAll("_", " ") },
             ...plans.map(({ id, limits }): Column<string> => ({
@@ -223,5 +205,5 @@ export async function planListPage(page: PageCall): Promise<PageAnswer> {
         />
       </>
     ),
-  };
+  }));
 }

@@ -6,54 +6,55 @@
  */
 
 import type { VNode } from "preact";
-import { ChoiceField, TextField } from "../../../shared/console/form.tsx";
-import { CsrfField } from "../../../shared/console/layout.tsx";
+import { PostForm, TextField } from "../../../shared/console/form.tsx";
 import {
   Badge,
   FactList,
+  Section,
   Time,
   type Tone,
 } from "../../../shared/console/parts.tsx";
-import { Pager, Table } from "../../../shared/console/table.tsx";
-import type { ApiAnswer, ApiQuestion } from "../../http/ask_api.ts";
+import { Table } from "../../../shared/console/table.tsx";
+import type { Tenant } from "../../domain/records.ts";
+import type { ApiQuestion } from "../../http/ask_api.ts";
 import {
-  FaultsNote,
+  FaultForm,
+  fieldsOf,
   type FormFaults,
   formFaults,
   NO_FAULTS,
+  statusOf,
   textOf,
-} from "../parts/form_faults.tsx";
+} from "../parts/form.tsx";
+import { FilterForm, ListPager, listQuestion } from "../parts/list.tsx";
 import {
+  goTo,
   type PageAnswer,
   type PageCall,
   refusalOf,
   type ShownList,
-  withQuery,
+  type Texts,
 } from "../parts/page.ts";
 import { shownOncePage } from "../parts/shown_once.tsx";
-import { fieldsOf } from "../tasks/task_form.tsx";
-
-/** Tenants of a page. */
-const LIMIT = 50;
 
 const FIELDS = ["domain", "plan", "timezone", "status"];
 
-interface ShownTenant {
-  readonly id: string;
-  readonly domain: string;
-  readonly url: string | null;
-  readonly status: "active" | "suspended" | "closing";
-  readonly plan: string;
-  readonly timezone: string;
-  readonly created_at: string;
-  readonly updated_at: string;
-}
+type ShownTenant =
+  & Pick<Tenant, "id" | "domain" | "status" | "plan" | "timezone">
+  & Texts<"created_at" | "updated_at", "url">;
 
-async function ask(
-  page: PageCall,
-  question: Omit<ApiQuestion, "host">,
-): Promise<ApiAnswer> {
-  return await page.ask({ ...question, host: "accounts_admin" });
+/** Plans as a field has them to choose from. */
+type Plans = readonly (readonly [string, string])[];
+
+/** A question about the tenant that the page's path names, or another one. */
+function questionOf(
+  { params }: PageCall,
+  { domain = params.domain ?? "", ...question }:
+    & Omit<ApiQuestion, "host" | "path">
+    & { readonly domain?: string },
+): ApiQuestion {
+  const path = `/${encodeURIComponent(domain)}`;
+  return { ...question, path, host: "accounts_admin" };
 }
 
 const TONES: Readonly<Record<ShownTenant["status"], Tone>> = {
@@ -71,41 +72,36 @@ function TenantBadge({ status }: Pick<ShownTenant, "status">): VNode {
 /** Shows a page of the list. */
 export async function tenantListPage(page: PageCall): Promise<PageAnswer> {
   const domain = page.query.get("domain")?.trim().toLowerCase() ?? "";
-  return domain === "" ? await showList(page, NO_FAULTS) : {
-    kind: "redirect",
-    to: `${page.base}/tenants/${encodeURIComponent(domain)}`,
-  };
+  return domain === ""
+    ? await showList(page, NO_FAULTS)
+    : goTo(`${page.here}/${encodeURIComponent(domain)}`);
 }
 
 /** Makes a tenant, and shows the key of its owner. */
 export async function createTenant(page: PageCall): Promise<PageAnswer> {
-  const { base, form } = page;
+  const { form, here } = page;
   const domain = textOf(form, "domain") ?? "";
-  const answer = await ask(page, {
+  const answer = await page.ask(questionOf(page, {
+    domain,
     method: "PUT",
-    path: `/${encodeURIComponent(domain)}`,
     headers: { "if-none-match": "*" },
     body: { plan: textOf(form, "plan"), timezone: textOf(form, "timezone") },
-  });
+  }));
   const faults = formFaults(answer, FIELDS);
   if (faults !== undefined) return await showList(page, faults);
-  const { owner_key: key } = answer.body as { readonly owner_key: string };
+  const { owner_key: key } = answer.body as Texts<"owner_key">;
   return shownOncePage({
     title: `Tenant ${domain}`,
     about: "The tenant is made. Its owner signs in with this key.",
     secrets: [["Key of the owner", key]],
-    back: `${base}/tenants/${encodeURIComponent(domain)}`,
+    back: `${here}/${encodeURIComponent(domain)}`,
     backText: "To the tenant",
   });
 }
 
-async function planChoices(
-  page: PageCall,
-): Promise<readonly (readonly [string, string])[]> {
+async function askPlans(page: PageCall): Promise<Plans> {
   const answer = await page.ask({ host: "apex", path: "/plans" });
-  const { data = [] } = answer.body as {
-    readonly data?: readonly { readonly id: string }[];
-  };
+  const { data = [] } = answer.body as Partial<ShownList<Texts<"id">>>;
   return data.map(({ id }) => [id, id] as const);
 }
 
@@ -113,100 +109,97 @@ async function showList(
   page: PageCall,
   faults: FormFaults,
 ): Promise<PageAnswer> {
-  const { base, csrf, form, query } = page;
-  const cursor = query.get("cursor") ?? "";
-  const asked = Object.entries({ limit: String(LIMIT), cursor })
-    .filter(([, value]) => value !== "");
   const [answer, plans] = await Promise.all([
-    ask(page, { path: "/", query: new URLSearchParams(asked) }),
-    planChoices(page),
+    page.ask({ ...listQuestion(page, "/"), host: "accounts_admin" }),
+    askPlans(page),
   ]);
-  const refusal = refusalOf(answer);
-  if (refusal !== undefined) return refusal;
-  const { data, next } = answer.body as ShownList<ShownTenant>;
-  const path = `${base}/tenants`;
-  const field = fieldsOf(form, faults.of);
-  return {
+  const list = answer.body as ShownList<ShownTenant>;
+  return refusalOf(answer) ?? {
     kind: "page",
     title: "Tenants",
-    status: faults === NO_FAULTS ? 200 : 422,
+    status: statusOf(faults),
     content: (
       <>
-        <search class="section">
-          <form method="get" action={path} class="filters">
-            <div class="field">
-              <label for="find">Domain or id</label>
-              <input
-                id="find"
-                name="domain"
-                type="search"
-                autocomplete="off"
-                data-search=""
-              />
-            </div>
-            <div class="row">
-              <button type="submit" class="primary">Show</button>
-            </div>
-          </form>
-        </search>
+        <FilterForm page={page}>
+          <div class="field">
+            <label for="find">Domain or id</label>
+            <input
+              id="find"
+              name="domain"
+              type="search"
+              autocomplete="off"
+              data-search=""
+            />
+          </div>
+        </FilterForm>
         <section>
-          {data.length === 0 ? <p class="dim">There are no tenants.</p> : (
-            <Table
-              label="Tenants"
-              rows={data}
-              columns={[
-                {
-                  name: "Domain",
-                  cell: ({ domain }) => (
-                    <a href={`${path}/${encodeURIComponent(domain)}`}>
-                      {domain}
-                    </a>
-                  ),
-                },
-                {
-                  name: "Status",
-                  cell: ({ status }) => <TenantBadge status={status} />,
-                },
-                { name: "Plan", cell: ({ plan }) => plan },
-                { name: "Time zone", cell: ({ timezone }) => timezone },
-                {
-                  name: "Created",
-                  cell: ({ created_at: at }) => <Time at={at} />,
-                },
-              ]}
-            />
-          )}
-          <Pager
-            first={cursor === "" ? undefined : path}
-            next={next === null ? undefined : withQuery(path, { cursor: next })}
-          />
+          {list.data.length === 0
+            ? <p class="dim">There are no tenants.</p>
+            : <Tenants page={page} tenants={list.data} />}
+          <ListPager page={page} list={list} />
         </section>
-        <section aria-labelledby="new" class="narrow">
-          <h2 id="new">Make a tenant</h2>
-          <form method="post" action={path}>
-            <FaultsNote faults={faults} />
-            <CsrfField csrf={csrf} />
-            <TextField
-              {...field("domain")}
-              label="Domain"
-              placeholder="acme"
-              hint="The label of its host name."
-              isRequired
-            />
-            <div class="grid">
-              <ChoiceField {...field("plan")} label="Plan" choices={plans} />
-              <TextField
-                {...field("timezone")}
-                label="Time zone"
-                placeholder="UTC"
-              />
-            </div>
-            <button type="submit" class="primary">Make</button>
-          </form>
-        </section>
+        <NewTenant page={page} plans={plans} faults={faults} />
       </>
     ),
   };
+}
+
+function Tenants(
+  { page: { here }, tenants }: {
+    readonly page: PageCall;
+    readonly tenants: readonly ShownTenant[];
+  },
+): VNode {
+  return (
+    <Table
+      label="Tenants"
+      rows={tenants}
+      columns={[
+        {
+          name: "Domain",
+          cell: ({ domain }) => (
+            <a href={`${here}/${encodeURIComponent(domain)}`}>{domain}</a>
+          ),
+        },
+        {
+          name: "Status",
+          cell: ({ status }) => <TenantBadge status={status} />,
+        },
+        { name: "Plan", cell: ({ plan }) => plan },
+        { name: "Time zone", cell: ({ timezone }) => timezone },
+        { name: "Created", at: ({ created_at: at }) => at },
+      ]}
+    />
+  );
+}
+
+function NewTenant(
+  { page, plans, faults }: {
+    readonly page: PageCall;
+    readonly plans: Plans;
+    readonly faults: FormFaults;
+  },
+): VNode {
+  const { text, choice } = fieldsOf({ values: page.form, faults });
+  return (
+    <Section id="new" title="Make a tenant" kind="narrow">
+      <FaultForm
+        page={page}
+        faults={faults}
+        buttons={[{ text: "Make", kind: "primary" }]}
+      >
+        {text("domain", "Domain", {
+          placeholder: "acme",
+          hint: "The label of its host name.",
+          isRequired: true,
+        })}
+        <div class="grid">
+          {choice("plan", "Plan", { choices: plans })}
+          {text("timezone", "Time zone", { placeholder: "UTC" })}
+        </div>
+      </FaultForm>
+    </Section>
+  );
 }
 
 /** Shows a tenant. */
@@ -216,32 +209,28 @@ export async function tenantPage(page: PageCall): Promise<PageAnswer> {
 
 /** Changes or removes a tenant. */
 export async function changeTenant(page: PageCall): Promise<PageAnswer> {
-  const { base, form, params } = page;
-  const path = `/${encodeURIComponent(params.domain ?? "")}`;
+  const { base, form, params, here } = page;
   if (form.get("action") === "remove") {
     // As the tenant's own removal: its domain is repeated, to be sure.
     if (form.get("confirm")?.trim() !== params.domain) {
       const confirm = "Cannot remove the tenant: this is not its domain";
       return await showTenant(page, { of: { confirm }, others: [] });
     }
-    const answer = await ask(page, { method: "DELETE", path });
-    return refusalOf(answer) ??
-      { kind: "redirect", to: `${base}/tenants?done=removed` };
+    const answer = await page.ask(questionOf(page, { method: "DELETE" }));
+    return refusalOf(answer) ?? goTo(`${base}/tenants`, "removed");
   }
-  const answer = await ask(page, {
+  const answer = await page.ask(questionOf(page, {
     method: "PUT",
-    path,
     headers: { "if-match": textOf(form, "etag") ?? "*" },
     body: {
       status: form.get("status"),
       plan: form.get("plan"),
       timezone: textOf(form, "timezone"),
     },
-  });
+  }));
   const faults = formFaults(answer, FIELDS);
-  const [here = ""] = page.path.split("?", 1);
   return faults === undefined
-    ? { kind: "redirect", to: `${here}?done=saved` }
+    ? goTo(here, "saved")
     : await showTenant(page, faults);
 }
 
@@ -250,21 +239,18 @@ async function showTenant(
   faults: FormFaults,
 ): Promise<PageAnswer> {
   const [answer, plans] = await Promise.all([
-    ask(page, { path: `/${encodeURIComponent(page.params.domain ?? "")}` }),
-    planChoices(page),
+    page.ask(questionOf(page, {})),
+    askPlans(page),
   ]);
-  const refusal = refusalOf(answer);
-  if (refusal !== undefined) return refusal;
   const tenant = answer.body as ShownTenant;
-  return {
+  return refusalOf(answer) ?? {
     kind: "page",
     title: `Tenant ${tenant.domain}`,
     heading: <span>{tenant.domain}</span>,
-    status: faults === NO_FAULTS ? 200 : 422,
+    status: statusOf(faults),
     content: (
       <div class="grid">
-        <section aria-labelledby="facts">
-          <h2 id="facts">Facts</h2>
+        <Section id="facts" title="Facts">
           <FactList
             facts={[
               ["Status", <TenantBadge status={tenant.status} />],
@@ -276,7 +262,7 @@ async function showTenant(
               ["Changed", <Time at={tenant.updated_at} />],
             ]}
           />
-        </section>
+        </Section>
         {tenant.status === "closing" ? null : (
           <TenantForms
             page={page}
@@ -292,51 +278,44 @@ async function showTenant(
 }
 
 function TenantForms(
-  { page, tenant, plans, etag, faults }: {
+  { page, tenant: { status, plan, timezone }, plans, etag, faults }: {
     readonly page: PageCall;
     readonly tenant: ShownTenant;
-    readonly plans: readonly (readonly [string, string])[];
+    readonly plans: Plans;
     readonly etag: string;
     readonly faults: FormFaults;
   },
 ): VNode {
-  const { csrf, path } = page;
-  const [here] = path.split("?", 1);
-  const { status, plan, timezone } = tenant;
-  const field = fieldsOf(
-    new URLSearchParams({ status, plan, timezone }),
-    faults.of,
-  );
+  const values = new URLSearchParams({ status, plan, timezone });
+  const { text, choice } = fieldsOf({ values, faults });
   const isKnown = plans.some(([id]) => id === plan);
   return (
-    <section aria-labelledby="change">
-      <h2 id="change">Change</h2>
-      <form method="post" action={here}>
-        <FaultsNote faults={faults} />
-        <CsrfField csrf={csrf} />
+    <Section id="change" title="Change">
+      <FaultForm
+        page={page}
+        faults={faults}
+        buttons={[{ text: "Save", kind: "primary" }]}
+      >
         <input type="hidden" name="etag" value={etag} />
-        <ChoiceField
-          {...field("status")}
-          label="Status"
-          choices={[
+        {choice("status", "Status", {
+          choices: [
             ["active", "active"],
             ["suspended", "suspended: is answered nothing"],
-          ]}
-        />
-        <ChoiceField
-          {...field("plan")}
-          label="Plan"
-          choices={isKnown
+          ],
+        })}
+        {choice("plan", "Plan", {
+          choices: isKnown
             ? plans
-            : [[plan, `${plan}, no longer there`], ...plans]}
-        />
-        <TextField {...field("timezone")} label="Time zone" />
-        <button type="submit" class="primary">Save</button>
-      </form>
+            : [[plan, `${plan}, no longer there`], ...plans],
+        })}
+        {text("timezone", "Time zone")}
+      </FaultForm>
       <details class="more" open={faults.of.confirm !== undefined}>
         <summary>Remove the tenant permanently</summary>
-        <form method="post" action={here}>
-          <CsrfField csrf={csrf} />
+        <PostForm
+          page={page}
+          buttons={[{ value: "remove", text: "Remove", kind: "danger" }]}
+        >
           <p class="dim">
             It ends with all it has: tasks, workers, secrets, users and keys.
           </p>
@@ -346,11 +325,8 @@ function TenantForms(
             fault={faults.of.confirm}
             isRequired
           />
-          <button type="submit" name="action" value="remove" class="danger">
-            Remove
-          </button>
-        </form>
+        </PostForm>
       </details>
-    </section>
+    </Section>
   );
 }

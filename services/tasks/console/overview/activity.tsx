@@ -8,6 +8,7 @@ import type { VNode } from "preact";
 import {
   formatCount,
   formatLength,
+  Section,
   Time,
 } from "../../../shared/console/parts.tsx";
 import { Bars, Sparkline } from "../../../shared/console/plot.tsx";
@@ -40,8 +41,7 @@ export function Activity(
     formatCount(values.reduce((sum, value) => sum + value, 0));
   const isIdle = started.every((value) => value === 0);
   return (
-    <section aria-labelledby="activity">
-      <h2 id="activity">Last 24 hours</h2>
+    <Section id="activity" title="Last 24 hours">
       <div class="grid thirds">
         <figure>
           <figcaption>{`Completed: ${sumOf(completed)}`}</figcaption>
@@ -67,6 +67,6 @@ export function Activity(
       <p class="dim">
         From <Time at={from} /> to <Time at={to} />
       </p>
-    </section>
+    </Section>
   );
 }

@@ -5,9 +5,14 @@
  */
 
 import type { VNode } from "preact";
-import { formatCount, Note, Time } from "../../../shared/console/parts.tsx";
+import {
+  formatCount,
+  Note,
+  Section,
+  Time,
+} from "../../../shared/console/parts.tsx";
 import { alertName, type ShownAlert } from "../alerts/alert_pages.tsx";
-import { withQuery } from "../parts/page.ts";
+import { type PageCall, type Texts, withQuery } from "../parts/page.ts";
 import type { ShownError } from "../tasks/task_parts.tsx";
 import {
   isTroubled,
@@ -17,38 +22,15 @@ import {
 } from "../webhooks/webhook_parts.tsx";
 
 /** A worker, or a job of one, that has late tasks and asks for none. */
-export interface ShownSilence {
-  /** The worker's name. */
-  readonly worker: string;
-  /** The job; absent for the whole worker. */
-  readonly job?: string;
-  /** How many of its tasks are late. */
-  readonly late: number;
-  /** Whether that is all of them. */
-  readonly late_is_exact: boolean;
-  /** The earliest date of those. */
-  readonly late_since: string | null;
-  /** When it last asked; null when it has not since the start. */
-  readonly last_seen_at: string | null;
-}
+export type ShownSilence =
+  & Texts<"worker", "late_since" | "last_seen_at">
+  & Partial<Texts<"job">>
+  & { readonly late: number; readonly late_is_exact: boolean };
 
 /** A schedule whose last run failed. */
-export interface ShownFailing {
-  /** The task. */
-  readonly id: string;
-  /** Its worker's name. */
-  readonly worker: string;
-  /** Its job. */
-  readonly job: string;
-  /** Its key; null without one. */
-  readonly key: string | null;
-  /** When the run failed. */
-  readonly failed_at: string;
-  /** Why. */
-  readonly error: ShownError | null;
-  /** When it runs next. */
-  readonly next: string | null;
-}
+export type ShownFailing =
+  & Texts<"id" | "worker" | "job" | "failed_at", "key" | "next">
+  & { readonly error: ShownError | null };
 
 /** What of the API's overview needs attention. */
 export interface ShownAttention {
@@ -74,16 +56,13 @@ export interface ShownAttention {
 
 /** Tells what needs attention, or that nothing does. */
 export function Attention(
-  { overview, webhooks, alerts, base, nowMs }: {
+  { page: { base, nowMs }, overview, webhooks, alerts }: {
+    readonly page: PageCall;
     readonly overview: ShownAttention;
     /** All webhooks that the reader sees. */
     readonly webhooks: readonly ShownWebhook[];
     /** All alerts that the reader sees. */
     readonly alerts: readonly ShownAlert[];
-    /** The path of the console. */
-    readonly base: string;
-    /** The present, in milliseconds since the epoch. */
-    readonly nowMs: number;
   },
 ): VNode {
   const { failing_schedules: failing, silent_workers: silent } = overview;
@@ -125,8 +104,7 @@ export function Attention(
     )),
   ];
   return (
-    <section aria-labelledby="attention">
-      <h2 id="attention">Needs attention</h2>
+    <Section id="attention" title="Needs attention">
       {items.length === 0
         ? <p class="good">Nothing needs attention.</p>
         : (
@@ -134,7 +112,7 @@ export function Attention(
             <ul>{items}</ul>
           </Note>
         )}
-    </section>
+    </Section>
   );
 }
 

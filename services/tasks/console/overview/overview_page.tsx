@@ -10,8 +10,8 @@ import {
   Empty,
   formatCount,
   Live,
+  Section,
   Tiles,
-  Time,
 } from "../../../shared/console/parts.tsx";
 import { Table } from "../../../shared/console/table.tsx";
 import type { TaskStatus } from "../../domain/task.ts";
@@ -28,11 +28,11 @@ import {
 } from "../parts/page.ts";
 import {
   type ShownTask,
+  STATUS_TONES,
   StatusBadge,
   TaskLink,
-  toneOf,
 } from "../tasks/task_parts.tsx";
-import { askWebhooks } from "../webhooks/webhook_list_page.tsx";
+import { askWebhooks } from "../webhooks/webhook_parts.tsx";
 
 const FAILED = 10;
 
@@ -67,27 +67,20 @@ export async function overviewPage(page: PageCall): Promise<PageAnswer> {
   if (refusal !== undefined) return refusal;
   const overview = answer.body as ShownOverview;
   const { data } = failing.body as ShownList<ShownTask>;
-  const { base, nowMs } = page;
   return {
     kind: "page",
     title: "Overview",
     content: (
       <Live id="overview">
-        <Counts base={base} overview={overview} />
+        <Counts base={page.base} overview={overview} />
         <Attention
+          page={page}
           overview={overview}
           webhooks={webhooks}
           alerts={alerts}
-          base={base}
-          nowMs={nowMs}
         />
         <Activity activity={overview.activity} />
-        <Queues
-          workers={overview.workers}
-          jobs={overview.jobs}
-          base={base}
-          nowMs={nowMs}
-        />
+        <Queues page={page} workers={overview.workers} jobs={overview.jobs} />
         <Failed page={page} tasks={data} />
       </Live>
     ),
@@ -114,7 +107,7 @@ function Counts(
           name: status,
           value: formatCount(counts[status]),
           href: list({ status }),
-          ...(counts[status] === 0 ? {} : { tone: toneOf(status) }),
+          ...(counts[status] === 0 ? {} : { tone: STATUS_TONES[status] }),
         })),
         {
           name: "late",
@@ -134,8 +127,7 @@ function Failed(
   },
 ): VNode {
   return (
-    <section aria-labelledby="failed">
-      <h2 id="failed">Newest failed tasks</h2>
+    <Section id="failed" title="Newest failed tasks">
       {tasks.length === 0 ? <Empty>No task has failed.</Empty> : (
         <Table
           label="Newest failed tasks"
@@ -153,10 +145,7 @@ function Failed(
               name: "Worker · job",
               cell: ({ worker, job }) => `${worker} · ${job}`,
             },
-            {
-              name: "Failed",
-              cell: ({ updated_at: at }) => <Time at={at} nowMs={nowMs} />,
-            },
+            { name: "Failed", at: ({ updated_at: at }) => at, nowMs },
             {
               name: "Error",
               cell: ({ error }) =>
@@ -165,6 +154,6 @@ function Failed(
           ]}
         />
       )}
-    </section>
+    </Section>
   );
 }

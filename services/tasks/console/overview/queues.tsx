@@ -6,62 +6,40 @@
  */
 
 import type { VNode } from "preact";
-import { formatCount, Time } from "../../../shared/console/parts.tsx";
+import { formatCount, Section } from "../../../shared/console/parts.tsx";
 import { type Column, Table } from "../../../shared/console/table.tsx";
-import { withQuery } from "../parts/page.ts";
+import { type PageCall, type Texts, withQuery } from "../parts/page.ts";
+import { WORKER_COUNTS } from "../workers/worker_parts.tsx";
 
 /** The tasks of a worker, or of a job of one. */
-export interface ShownQueue {
-  /** The worker's name. */
-  readonly worker: string;
-  /** The job; absent for the whole worker. */
-  readonly job?: string;
-  /** Tasks that are due and not taken. */
-  readonly waiting: number;
-  /** Tasks under way. */
-  readonly running: number;
-  /** Tasks that are tried again. */
-  readonly retry: number;
-  /** Tasks that have failed for good. */
-  readonly failed: number;
-  /** Tasks that should have begun a minute ago. */
-  readonly late: number;
-  /** The earliest date of those. */
-  readonly late_since: string | null;
-}
+export type ShownQueue =
+  & Texts<"worker", "late_since">
+  & Partial<Texts<"job">>
+  & Readonly<Record<typeof WORKER_COUNTS[number] | "late", number>>;
 
 /** The largest queues, by worker and by job. */
 export function Queues(
-  { workers, jobs, base, nowMs }: {
+  { page, workers, jobs }: {
+    readonly page: PageCall;
     readonly workers: readonly ShownQueue[];
     readonly jobs: readonly ShownQueue[];
-    /** The path of the console. */
-    readonly base: string;
-    /** The present, in milliseconds since the epoch. */
-    readonly nowMs: number;
   },
 ): VNode | null {
   if (workers.length === 0) return null;
-  const columns = columnsOf({ base, nowMs });
+  const columns = columnsOf(page);
   return (
     <>
-      <section aria-labelledby="workers">
-        <h2 id="workers">By worker</h2>
+      <Section id="workers" title="By worker">
         <Table label="Tasks by worker" columns={columns} rows={workers} />
-      </section>
-      <section aria-labelledby="jobs">
-        <h2 id="jobs">By job</h2>
+      </Section>
+      <Section id="jobs" title="By job">
         <Table label="Tasks by job" columns={columns} rows={jobs} />
-      </section>
+      </Section>
     </>
   );
 }
 
-const COUNTS = ["waiting", "running", "retry", "failed"] as const;
-
-function columnsOf(
-  { base, nowMs }: { readonly base: string; readonly nowMs: number },
-): readonly Column<ShownQueue>[] {
+function columnsOf({ base, nowMs }: PageCall): readonly Column<ShownQueue>[] {
   const list = (
     { worker, job }: ShownQueue,
     more: Readonly<Record<string, string>> = {},
@@ -77,7 +55,7 @@ function columnsOf(
         </a>
       ),
     },
-    ...COUNTS.map((status): Column<ShownQueue> => ({
+    ...WORKER_COUNTS.map((status): Column<ShownQueue> => ({
       name: status[0]?.toUpperCase() + status.slice(1),
       isNumber: true,
       cell: (queue) =>
@@ -93,9 +71,6 @@ function columnsOf(
       cell: ({ late }) =>
         late === 0 ? 0 : <span class="bad">{formatCount(late)}</span>,
     },
-    {
-      name: "Late since",
-      cell: ({ late_since: at }) => <Time at={at} nowMs={nowMs} />,
-    },
+    { name: "Late since", at: ({ late_since: at }) => at, nowMs },
   ];
 }

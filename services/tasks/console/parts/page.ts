@@ -47,6 +47,8 @@ export interface PageCall {
   readonly base: string;
   /** The path and query of this page. */
   readonly path: string;
+  /** The path of this page, without its query. */
+  readonly here: string;
   /** The values of the path's parameters. */
   readonly params: Readonly<Record<string, string>>;
   /** The parameters of the query. */
@@ -61,7 +63,18 @@ export interface PageCall {
   readonly nowMs: number;
   /** Asks the API with the reader's rights. */
   ask(question: ApiQuestion): Promise<ApiAnswer>;
+  /** Asks the API, and shows what it answers, or why it refuses. */
+  show<Body>(
+    question: ApiQuestion,
+    content: Shows<Body>,
+  ): Promise<PageAnswer>;
 }
+
+/** Makes a page of the body of an answer that is good. */
+export type Shows<Body> = (
+  body: Body,
+  answer: ApiAnswer,
+) => PageAnswer | Promise<PageAnswer>;
 
 /** The answer of a page. */
 export type PageAnswer =
@@ -154,6 +167,13 @@ export interface ShownProblem {
   }[];
 }
 
+/**
+ * Members of a record of the API that are text, such as instants in RFC 3339:
+ * those that each record has, and those that may be null.
+ */
+export type Texts<Always extends string, Perhaps extends string = never> =
+  Readonly<Record<Always, string> & Record<Perhaps, string | null>>;
+
 /** A page of a list of the API. */
 export interface ShownList<T> {
   /** The entries. */
@@ -164,6 +184,16 @@ export interface ShownList<T> {
   readonly count?: number;
   /** Whether the count is no bound. */
   readonly count_is_exact?: boolean;
+}
+
+/** Sends the reader to a page, which tells what was done. */
+export function goTo(path: string, done?: string): PageAnswer {
+  return { kind: "redirect", to: withQuery(path, { done }) };
+}
+
+/** The path of the API for a record that the page's path names by its id. */
+export function pathOf(list: string, { params }: PageCall): string {
+  return `/v1/${list}/${encodeURIComponent(params.id ?? "")}`;
 }
 
 /** A path with a query; parameters without a value are left out. */

@@ -4,18 +4,17 @@
  * @module
  */
 
-import type { VNode } from "preact";
-import { ChoiceField, TextField } from "../../../shared/console/form.tsx";
-import { Badge, Empty, Live, Time } from "../../../shared/console/parts.tsx";
-import { type Column, Pager, Table } from "../../../shared/console/table.tsx";
+import { formFields } from "../../../shared/console/form.tsx";
+import { Badge, Empty, Live } from "../../../shared/console/parts.tsx";
+import { type Column, Table } from "../../../shared/console/table.tsx";
 import {
-  may,
-  type PageAnswer,
-  type PageCall,
-  refusalOf,
-  type ShownList,
-  withQuery,
-} from "../parts/page.ts";
+  FilterForm,
+  LinkButton,
+  ListPager,
+  listQuestion,
+} from "../parts/list.tsx";
+import type { PageAnswer, PageCall, ShownList } from "../parts/page.ts";
+import { type ShownTask, StatusBadge } from "../tasks/task_parts.tsx";
 import {
   hasClockChange,
   previewOfTask,
@@ -24,7 +23,6 @@ import {
   slipOf,
   ZoneTime,
 } from "./schedule_parts.tsx";
-import { type ShownTask, StatusBadge } from "../tasks/task_parts.tsx";
 
 /** Schedules of a page, and the times of each that are looked at. */
 const LIMIT = 25;
@@ -44,72 +42,77 @@ interface Row {
 
 /** Shows a page of the list. */
 export async function scheduleListPage(page: PageCall): Promise<PageAnswer> {
-  const { base, query } = page;
+  const { query } = page;
   const worker = query.get("worker")?.trim() ?? "";
   const status = query.get("status") ?? "";
-  const cursor = query.get("cursor") ?? "";
-  const asked = Object.entries({
+  const question = listQuestion(page, "/v1/tasks", {
     repeats: "true",
     status: status === "" ? "active,paused" : status,
     worker,
-    cursor,
     sort: "date",
     order: status === "final" ? "desc" : "asc",
     limit: String(LIMIT),
     fields: FIELDS,
-  }).filter(([, value]) => value !== "");
-  const answer = await page.ask({
-    path: "/v1/tasks",
-    query: new URLSearchParams(asked),
   });
-  const refusal = refusalOf(answer);
-  if (refusal !== undefined) return refusal;
-  const { data, next } = answer.body as ShownList<ShownTask>;
-  const rows = await Promise.all(data.map((task) => rowOf(page, task)));
-  const path = `${base}/schedules`;
-  const isWriter = may(page, "tasks:write");
-  return {
-    kind: "page",
-    title: "Schedules",
-    actions: isWriter
-      ? <a class="button primary" href={`${base}/tasks/new`}>New schedule</a>
-      : null,
-    content: (
-      <>
-        <Filters path={path} worker={worker} status={status} />
-        {rows.length === 0 && next === null && cursor === ""
-          ? (
-            <Empty>
-              <p>
-                {worker === "" && status === ""
-                  ? "No task repeats. One that is made with a cron expression " +
-                    "or an interval shows here."
-                  : "No schedule matches."}
-              </p>
-            </Empty>
-          )
-          : (
-            <>
-              <Live id="schedules">
-                <Table
-                  label="Schedules"
-                  rows={rows}
-                  columns={columnsOf(page)}
-                />
-              </Live>
-              <Pager
-                first={cursor === ""
-                  ? undefined
-                  : withQuery(path, { worker, status })}
-                next={next === null
-                  ? undefined
-                  : withQuery(path, { worker, status, cursor: next })}
-              />
-            </>
-          )}
-      </>
-    ),
-  };
+  return await page.show<ShownList<ShownTask>>(question, async (list) => {
+    const rows = await Promise.all(list.data.map((task) => rowOf(page, task)));
+    const isWhole = list.next === null && !query.get("cursor");
+    const { text, choice } = formFields(
+      new URLSearchParams({ worker, status }),
+    );
+    return {
+      kind: "page",
+      title: "Schedules",
+      actions: (
+        <LinkButton
+          page={page}
+          to="/tasks/new"
+          needs="tasks:write"
+          kind="primary"
+        >
+          New schedule
+        </LinkButton>
+      ),
+      content: (
+        <>
+          <FilterForm page={page}>
+            {text("worker", "Worker", { isSearch: true })}
+            {choice("status", "Status", {
+              choices: [
+                ["", "Not ended"],
+                ["active", "Going on"],
+                ["paused", "Paused"],
+                ["final", "Ended"],
+              ],
+            })}
+          </FilterForm>
+          {rows.length === 0 && isWhole
+            ? (
+              <Empty>
+                <p>
+                  {worker === "" && status === ""
+                    ? "No task repeats. One that is made with a cron " +
+                      "expression or an interval shows here."
+                    : "No schedule matches."}
+                </p>
+              </Empty>
+            )
+            : (
+              <>
+                <Live id="schedules">
+                  <Table
+                    label="Schedules"
+                    rows={rows}
+                    columns={columnsOf(page)}
+                  />
+                </Live>
+                <ListPager page={page} list={list} kept={{ worker, status }} />
+              </>
+            )}
+        </>
+      ),
+    };
+  });
 }
 
 async function rowOf(page: PageCall, task: ShownTask): Promise<Row> {
@@ -122,36 +125,6 @@ async function rowOf(page: PageCall, task: ShownTask): Promise<Row> {
       page.nowMs,
     ),
   };
-}
-
-function Filters(
-  { path, worker, status }: {
-    readonly path: string;
-    readonly worker: string;
-    readonly status: string;
-  },
-): VNode {
-  return (
-    <search class="section">
-      <form method="get" action={path} class="filters">
-        <TextField name="worker" label="Worker" value={worker} isSearch />
-        <ChoiceField
-          name="status"
-          label="Status"
-          value={status}
-          choices={[
-            ["", "Not ended"],
-            ["active", "Going on"],
-            ["paused", "Paused"],
-            ["final", "Ended"],
-          ]}
-        />
-        <div class="row">
-          <button type="submit" class="primary">Show</button>
-        </div>
-      </form>
-    </search>
-  );
 }
 
 function columnsOf({ base, nowMs }: PageCall): readonly Column<Row>[] {
@@ -185,10 +158,7 @@ function columnsOf({ base, nowMs }: PageCall): readonly Column<Row>[] {
         </span>
       ),
     },
-    {
-      name: "In",
-      cell: ({ task: { date } }) => <Time at={date} nowMs={nowMs} />,
-    },
+    { name: "In", at: ({ task: { date } }) => date, nowMs },
     {
       name: "Look at",
       cell: ({ task: { missed, error }, clockChanges, slip }) => {

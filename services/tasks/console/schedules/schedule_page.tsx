@@ -6,20 +6,24 @@
  */
 
 import type { VNode } from "preact";
-import { CsrfField } from "../../../shared/console/layout.tsx";
+import { PostForm } from "../../../shared/console/form.tsx";
 import {
   Badge,
   FactList,
   formatLength,
   Live,
   Note,
+  Section,
   Time,
 } from "../../../shared/console/parts.tsx";
 import { Table } from "../../../shared/console/table.tsx";
+import { LinkButton } from "../parts/list.tsx";
 import {
+  goTo,
   may,
   type PageAnswer,
   type PageCall,
+  pathOf,
   refusalOf,
   type ShownList,
 } from "../parts/page.ts";
@@ -41,57 +45,58 @@ const ATTEMPTS = 10;
 
 /** Shows a schedule. */
 export async function schedulePage(page: PageCall): Promise<PageAnswer> {
-  const { base, params, nowMs } = page;
-  const path = `/v1/tasks/${encodeURIComponent(params.id ?? "")}`;
-  const answer = await page.ask({ path });
-  const refusal = refusalOf(answer);
-  if (refusal !== undefined) return refusal;
-  const task = answer.body as ShownTask;
-  const repeat = repeatOf(task);
-  if (repeat === undefined) {
-    return { kind: "redirect", to: `${base}/tasks/${task.id}` };
-  }
-  const [preview, attempts] = await Promise.all([
-    previewOfTask(page, task, TIMES),
-    page.ask({
-      path: `${path}/attempts`,
-      query: new URLSearchParams({ order: "desc", limit: String(ATTEMPTS) }),
-    }),
-  ]);
-  const slip = slipOf(task, nowMs);
-  const isWriter = may(page, "tasks:write");
-  const { data = [] } = attempts.body as Partial<ShownList<ShownAttempt>>;
-  return {
-    kind: "page",
-    title: `Schedule ${task.worker} · ${task.job}`,
-    heading: <span>{`${task.worker} · ${task.job}`}</span>,
-    actions: isWriter
-      ? <a class="button" href={`${base}/tasks/${task.id}/edit`}>Edit</a>
-      : null,
-    content: (
-      <Live id="schedule">
-        <Lead task={task} repeat={repeat} slip={slip} nowMs={nowMs} />
-        {isWriter ? <TaskActions page={page} task={task} /> : null}
-        <section aria-labelledby="next">
-          <h2 id="next">Next runs</h2>
-          {preview === undefined || preview.data.length === 0
-            ? <p class="dim">The schedule has no run ahead.</p>
-            : (
-              <NextTimes
-                preview={preview}
-                skip={isWriter
-                  ? (day) => <SkipButton page={page} day={day} />
-                  : undefined}
-              />
-            )}
-        </section>
-        <div class="grid">
-          <Rule task={task} repeat={repeat} base={base} />
-          <Attempts attempts={data} nowMs={nowMs} />
-        </div>
-      </Live>
-    ),
-  };
+  const { base, nowMs } = page;
+  const path = pathOf("tasks", page);
+  return await page.show<ShownTask>({ path }, async (task) => {
+    const repeat = repeatOf(task);
+    if (repeat === undefined) return goTo(`${base}/tasks/${task.id}`);
+    const [preview, attempts] = await Promise.all([
+      previewOfTask(page, task, TIMES),
+      page.ask({
+        path: `${path}/attempts`,
+        query: new URLSearchParams({ order: "desc", limit: String(ATTEMPTS) }),
+      }),
+    ]);
+    const slip = slipOf(task, nowMs);
+    const isWriter = may(page, "tasks:write");
+    const { data = [] } = attempts.body as Partial<ShownList<ShownAttempt>>;
+    return {
+      kind: "page",
+      title: `Schedule ${task.worker} · ${task.job}`,
+      heading: <span>{`${task.worker} · ${task.job}`}</span>,
+      actions: (
+        <LinkButton
+          page={page}
+          to={`/tasks/${task.id}/edit`}
+          needs="tasks:write"
+        >
+          Edit
+        </LinkButton>
+      ),
+      content: (
+        <Live id="schedule">
+          <Lead task={task} repeat={repeat} slip={slip} nowMs={nowMs} />
+          {isWriter ? <TaskActions page={page} task={task} /> : null}
+          <Section id="next" title="Next runs">
+            {preview === undefined || preview.data.length === 0
+              ? <p class="dim">The schedule has no run ahead.</p>
+              : (
+                <NextTimes
+                  preview={preview}
+                  skip={isWriter
+                    ? (day) => <SkipButton page={page} day={day} />
+                    : undefined}
+                />
+              )}
+          </Section>
+          <div class="grid">
+            <Rule task={task} repeat={repeat} base={base} />
+            <Attempts attempts={data} nowMs={nowMs} />
+          </div>
+        </Live>
+      ),
+    };
+  });
 }
 
 function Lead(
@@ -123,25 +128,24 @@ function Lead(
 }
 
 function SkipButton(
-  { page: { path, csrf }, day }: {
-    readonly page: PageCall;
-    readonly day: string;
-  },
+  { page, day }: { readonly page: PageCall; readonly day: string },
 ): VNode {
   return (
-    <form method="post" action={path.split("?", 1)[0]}>
-      <CsrfField csrf={csrf} />
+    <PostForm
+      page={page}
+      buttons={[{
+        value: "skip",
+        text: (
+          <>
+            Skip the day<span class="hidden">{` ${day}`}</span>
+          </>
+        ),
+        kind: "plain",
+        question: `Leave out all runs of ${day}?`,
+      }]}
+    >
       <input type="hidden" name="day" value={day} />
-      <button
-        type="submit"
-        class="plain"
-        name="action"
-        value="skip"
-        data-confirm={`Leave out all runs of ${day}?`}
-      >
-        Skip the day<span class="hidden">{` ${day}`}</span>
-      </button>
-    </form>
+    </PostForm>
   );
 }
 
@@ -153,8 +157,7 @@ function Rule(
   },
 ): VNode {
   return (
-    <section aria-labelledby="rule">
-      <h2 id="rule">Rule</h2>
+    <Section id="rule" title="Rule">
       <FactList
         facts={[
           ["Task", <TaskLink base={base} id={task.id} />],
@@ -183,7 +186,7 @@ function Rule(
           ],
         ]}
       />
-    </section>
+    </Section>
   );
 }
 
@@ -194,18 +197,14 @@ function Attempts(
   },
 ): VNode {
   return (
-    <section aria-labelledby="runs">
-      <h2 id="runs">Newest attempts</h2>
+    <Section id="runs" title="Newest attempts">
       {attempts.length === 0 ? <p class="dim">It has not run yet.</p> : (
         <Table
           label="Newest attempts"
           rows={attempts}
           columns={[
             { name: "Run", cell: ({ run }) => run + 1 },
-            {
-              name: "Began",
-              cell: ({ started_at: at }) => <Time at={at} nowMs={nowMs} />,
-            },
+            { name: "Began", at: ({ started_at: at }) => at, nowMs },
             {
               name: "Took",
               cell: ({ started_at: at, ended_at: end }) =>
@@ -230,25 +229,23 @@ function Attempts(
           ]}
         />
       )}
-    </section>
+    </Section>
   );
 }
 
 /** Does what a button of a schedule's page says. */
 export async function actOnSchedule(page: PageCall): Promise<PageAnswer> {
-  const { form, params } = page;
+  const { form, here } = page;
   if (form.get("action") !== "skip") return await actOnTask(page);
-  const path = `/v1/tasks/${encodeURIComponent(params.id ?? "")}`;
-  const answer = await page.ask({ path });
-  const refusal = refusalOf(answer);
-  if (refusal !== undefined) return refusal;
-  const { exclude = [] } = repeatOf(answer.body as ShownTask) ?? {};
-  const changed = await page.ask({
-    method: "PATCH",
-    path,
-    body: { repeat: { exclude: [...exclude, form.get("day") ?? ""] } },
-    headers: { "if-match": answer.headers.etag ?? "*" },
+  const path = pathOf("tasks", page);
+  return await page.show<ShownTask>({ path }, async (task, { headers }) => {
+    const { exclude = [] } = repeatOf(task) ?? {};
+    const changed = await page.ask({
+      method: "PATCH",
+      path,
+      body: { repeat: { exclude: [...exclude, form.get("day") ?? ""] } },
+      headers: { "if-match": headers.etag ?? "*" },
+    });
+    return refusalOf(changed) ?? goTo(here, "skip");
   });
-  const [here = ""] = page.path.split("?", 1);
-  return refusalOf(changed) ?? { kind: "redirect", to: `${here}?done=skip` };
 }

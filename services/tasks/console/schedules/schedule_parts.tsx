@@ -6,45 +6,25 @@
  */
 
 import type { VNode } from "preact";
-import { formatLength, Note, Time } from "../../../shared/console/parts.tsx";
+import { formatLength, Note } from "../../../shared/console/parts.tsx";
 import { Table } from "../../../shared/console/table.tsx";
 import { formatOffset, formatWall } from "../../domain/time_zone.ts";
 import type { OccurrenceWarning } from "../../domain/preview.ts";
+import type { RepeatRule } from "../../domain/task.ts";
 import type { ApiAnswer } from "../../http/ask_api.ts";
-import type { PageCall } from "../parts/page.ts";
+import type { PageCall, Texts } from "../parts/page.ts";
 import { durationWords, type ShownTask } from "../tasks/task_parts.tsx";
 
 /** A schedule as the API shows it. */
-export interface ShownRepeat {
-  /** The distance of its times, in ISO 8601; absent with a cron expression. */
-  readonly interval?: string;
-  /** The cron expression; absent with an interval. */
-  readonly cron?: string;
-  /** Whose cron expression it is, if that was said. */
-  readonly dialect?: string;
-  /** Days that it leaves out. */
-  readonly exclude?: readonly string[];
-  /** Calendars whose times it leaves out. */
-  readonly calendars?: readonly string[];
-  /** Most repetitions; absent without a limit. */
-  readonly limit?: number;
-  /** The last instant at which a run may be due. */
-  readonly until?: string;
-  /** What becomes of times that have passed. */
-  readonly catch_up?: string;
-  /** The longest random delay of a run, in ISO 8601. */
-  readonly jitter?: string;
-  /** Whether each time makes a task of its own. */
-  readonly mode?: string;
-  /** Whether a failed run ends it. */
-  readonly on_failure?: string;
-}
+export type ShownRepeat =
+  & Pick<
+    RepeatRule,
+    "interval" | "cron" | "dialect" | "exclude" | "calendars" | "limit"
+  >
+  & Partial<Texts<"until" | "catch_up" | "jitter" | "mode" | "on_failure">>;
 
-interface Moment {
-  readonly at: string;
-  readonly local: string;
-  readonly offset: string;
-}
+/** A time of a schedule, also by the clock of its zone. */
+type Moment = Texts<"at" | "local" | "offset">;
 
 /** The next times of a schedule, as the API previews them. */
 export interface ShownPreview {
@@ -55,9 +35,9 @@ export interface ShownPreview {
     readonly warnings: readonly OccurrenceWarning[];
   })[];
   /** The times between them that are left out. */
-  readonly excluded: readonly (Moment & { readonly calendar: string | null })[];
+  readonly excluded: readonly (Moment & Texts<never, "calendar">)[];
   /** What may not be as it was meant. */
-  readonly warnings: readonly { readonly message: string }[];
+  readonly warnings: readonly Texts<"message">[];
   /** Whether the schedule ends with these. */
   readonly is_complete: boolean;
 }
@@ -83,11 +63,8 @@ export async function askPreview(
   page: PageCall,
   body: Readonly<Record<string, unknown>>,
 ): Promise<ApiAnswer> {
-  return await page.ask({
-    method: "POST",
-    path: "/v1/schedules/preview",
-    body,
-  });
+  const path = "/v1/schedules/preview";
+  return await page.ask({ method: "POST", path, body });
 }
 
 /** The next times of a task's schedule, from its next date on. */
@@ -184,7 +161,7 @@ export function NextTimes(
               </div>
             ),
           },
-          { name: "Your time", cell: ({ at }) => <Time at={at} /> },
+          { name: "Your time", at: ({ at }) => at },
           ...(skip === undefined ? [] : [{
             name: "Skip",
             cell: (moment: Moment) =>

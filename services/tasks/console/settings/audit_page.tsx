@@ -5,91 +5,59 @@
  */
 
 import type { VNode } from "preact";
-import { Empty, Live, Time } from "../../../shared/console/parts.tsx";
-import { Pager, Table } from "../../../shared/console/table.tsx";
-import {
-  type PageAnswer,
-  type PageCall,
-  refusalOf,
-  type ShownList,
-  withQuery,
-} from "../parts/page.ts";
-import type { ShownActor } from "../tasks/task_parts.tsx";
+import type { Actor } from "../../domain/records.ts";
+import { listQuestion, LiveList } from "../parts/list.tsx";
+import type { PageAnswer, PageCall, ShownList, Texts } from "../parts/page.ts";
 
-/** Entries of a page. */
-const LIMIT = 50;
-
-interface ShownEntry {
-  readonly number: number;
-  readonly at: string;
-  readonly action: string;
-  readonly actor: ShownActor | null;
+type ShownEntry = Texts<"at" | "action"> & {
+  readonly actor: Actor | null;
   readonly target: unknown;
   readonly detail: Readonly<Record<string, unknown>>;
-}
+};
 
 /** Shows a page of the log, the newest first. */
 export async function auditPage(page: PageCall): Promise<PageAnswer> {
-  const { base, query } = page;
-  const cursor = query.get("cursor") ?? "";
-  const asked = Object.entries({ limit: String(LIMIT), cursor })
-    .filter(([, value]) => value !== "");
-  const answer = await page.ask({
-    path: "/v1/audit",
-    query: new URLSearchParams(asked),
-  });
-  const { data, next } = answer.body as ShownList<ShownEntry>;
-  const path = `${base}/audit`;
-  return refusalOf(answer) ?? {
+  const { base } = page;
+  const question = listQuestion(page, "/v1/audit");
+  return await page.show<ShownList<ShownEntry>>(question, (list) => ({
     kind: "page",
     title: "Audit log",
-    content: data.length === 0
-      ? (
-        <Empty>
-          <p>Nothing was changed yet.</p>
-        </Empty>
-      )
-      : (
-        <Live id="audit">
-          <Table
-            label="Audit log"
-            rows={data}
-            columns={[
-              { name: "At", cell: ({ at }) => <Time at={at} /> },
-              {
-                name: "What",
-                cell: ({ action }) => <span class="mono">{action}</span>,
-              },
-              {
-                name: "Who",
-                cell: ({ actor }) =>
-                  actor && <Actor base={base} actor={actor} />,
-              },
-              {
-                name: "To what",
-                cell: ({ target }) => <Target base={base} target={target} />,
-              },
-              {
-                name: "Details",
-                cell: ({ detail }) => (
-                  <span class="dim">{detailText(detail)}</span>
-                ),
-              },
-            ]}
-          />
-          <Pager
-            first={cursor === "" ? undefined : path}
-            next={next === null ? undefined : withQuery(path, { cursor: next })}
-          />
-        </Live>
-      ),
-  };
+    content: (
+      <LiveList
+        page={page}
+        id="audit"
+        label="Audit log"
+        list={list}
+        empty="Nothing was changed yet."
+        columns={[
+          { name: "At", at: ({ at }) => at },
+          {
+            name: "What",
+            cell: ({ action }) => <span class="mono">{action}</span>,
+          },
+          {
+            name: "Who",
+            cell: ({ actor }) =>
+              actor && <ActorLink base={base} actor={actor} />,
+          },
+          {
+            name: "To what",
+            cell: ({ target }) => <Target base={base} target={target} />,
+          },
+          {
+            name: "Details",
+            cell: ({ detail }) => <span class="dim">{detailText(detail)}</span>,
+          },
+        ]}
+      />
+    ),
+  }));
 }
 
-function Actor(
+function ActorLink(
   { base, actor: { type, id } }: {
     readonly base: string;
-    readonly actor: ShownActor;
+    readonly actor: Actor;
   },
 ): VNode {
   return (

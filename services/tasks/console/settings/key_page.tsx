@@ -7,51 +7,51 @@
 
 import type { VNode } from "preact";
 import {
+  Buttons,
   CheckField,
-  ChoiceField,
-  TextField,
+  PostForm,
 } from "../../../shared/console/form.tsx";
-import { CsrfField } from "../../../shared/console/layout.tsx";
-import { Time } from "../../../shared/console/parts.tsx";
-import { type Column, Pager, Table } from "../../../shared/console/table.tsx";
+import { Section } from "../../../shared/console/parts.tsx";
+import { type Column, Table } from "../../../shared/console/table.tsx";
 import { getScopes, seesPayloads } from "../../access/caller.ts";
 import { ROLES, SCOPES } from "../../access/scope.ts";
+import type { ApiKey } from "../../domain/records.ts";
 import {
-  FaultsNote,
+  FaultForm,
+  fieldsOf,
   type FormFaults,
   formFaults,
   listOf,
   NO_FAULTS,
+  statusOf,
   textOf,
-} from "../parts/form_faults.tsx";
+} from "../parts/form.tsx";
+import { ListPager, listQuestion } from "../parts/list.tsx";
 import {
+  goTo,
   may,
   type PageAnswer,
   type PageCall,
+  pathOf,
   refusalOf,
   type ShownList,
-  withQuery,
+  type Texts,
 } from "../parts/page.ts";
 import { shownOncePage } from "../parts/shown_once.tsx";
-import { fieldsOf } from "../tasks/task_form.tsx";
-
-/** Keys of a page. */
-const LIMIT = 50;
 
 const FIELDS = ["name", "role", "scopes", "networks", "expires_at", "payloads"];
 
 /** A key as the API shows it. */
-interface ShownKey {
-  readonly id: string;
-  readonly name: string;
-  readonly role: string | null;
-  readonly scopes: readonly string[] | null;
-  readonly networks: readonly string[];
-  readonly payloads: boolean;
-  readonly created_at: string;
-  readonly expires_at: string | null;
-  readonly last_used_at: string | null;
-}
+type ShownKey =
+  & Pick<ApiKey, "id" | "name" | "payloads">
+  & Texts<"created_at", "role" | "expires_at" | "last_used_at">
+  & {
+    readonly scopes: readonly string[] | null;
+    readonly networks: readonly string[];
+  };
+
+/** A key with its text, in the answer that made it alone. */
+type NewKey = ShownKey & Texts<"key">;
 
 /** Shows a page of the list. */
 export async function keyListPage(page: PageCall): Promise<PageAnswer> {
@@ -76,32 +76,26 @@ export async function makeKey(page: PageCall): Promise<PageAnswer> {
   });
   const faults = formFaults(answer, FIELDS);
   return faults === undefined
-    ? shownKey(page, answer.body as ShownKey & { readonly key: string })
+    ? shownKey(page, answer.body as NewKey)
     : await showList(page, faults);
 }
 
 /** Replaces or revokes a key. */
 export async function actOnKey(page: PageCall): Promise<PageAnswer> {
-  const { base, form, params } = page;
-  const path = `/v1/keys/${encodeURIComponent(params.id ?? "")}`;
+  const { base, form } = page;
+  const path = pathOf("keys", page);
   if (form.get("action") === "revoke") {
     const answer = await page.ask({ method: "DELETE", path });
-    return refusalOf(answer) ??
-      { kind: "redirect", to: `${base}/keys?done=revoked` };
+    return refusalOf(answer) ?? goTo(`${base}/keys`, "revoked");
   }
-  const answer = await page.ask({
-    method: "POST",
-    path: `${path}/rotate`,
-    body: { overlap: textOf(form, "overlap") ?? "PT0S" },
-  });
-  return refusalOf(answer) ??
-    shownKey(page, answer.body as ShownKey & { readonly key: string });
+  const body = { overlap: textOf(form, "overlap") ?? "PT0S" };
+  return await page.show<NewKey>(
+    { method: "POST", path: `${path}/rotate`, body },
+    (key) => shownKey(page, key),
+  );
 }
 
-function shownKey(
-  { base }: PageCall,
-  { name, id, key }: ShownKey & { readonly key: string },
-): PageAnswer {
+function shownKey({ base }: PageCall, { name, id, key }: NewKey): PageAnswer {
   return shownOncePage({
     title: `Key ${name === "" ? id : name}`,
     about: "The key is made.",
@@ -115,41 +109,27 @@ async function showList(
   page: PageCall,
   faults: FormFaults,
 ): Promise<PageAnswer> {
-  const { base, query } = page;
-  const cursor = query.get("cursor") ?? "";
-  const asked = Object.entries({ limit: String(LIMIT), cursor })
-    .filter(([, value]) => value !== "");
-  const answer = await page.ask({
-    path: "/v1/keys",
-    query: new URLSearchParams(asked),
-  });
-  const refusal = refusalOf(answer);
-  if (refusal !== undefined) return refusal;
-  const { data, next } = answer.body as ShownList<ShownKey>;
-  const path = `${base}/keys`;
-  return {
+  const question = listQuestion(page, "/v1/keys");
+  return await page.show<ShownList<ShownKey>>(question, (list) => ({
     kind: "page",
     title: "Keys",
-    status: faults === NO_FAULTS ? 200 : 422,
+    status: statusOf(faults),
     content: (
       <>
         <section>
-          <Table label="Keys" rows={data} columns={columnsOf(page)} />
-          <Pager
-            first={cursor === "" ? undefined : path}
-            next={next === null ? undefined : withQuery(path, { cursor: next })}
-          />
+          <Table label="Keys" rows={list.data} columns={columnsOf(page)} />
+          <ListPager page={page} list={list} />
         </section>
         {may(page, "keys:write")
-          ? <NewKey page={page} faults={faults} />
+          ? <NewKeyForm page={page} faults={faults} />
           : null}
       </>
     ),
-  };
+  }));
 }
 
 function columnsOf(page: PageCall): readonly Column<ShownKey>[] {
-  const { nowMs } = page;
+  const times = { nowMs: page.nowMs, absent: "never" };
   return [
     {
       name: "Key",
@@ -176,20 +156,8 @@ function columnsOf(page: PageCall): readonly Column<ShownKey>[] {
           ? <span class="dim">everywhere</span>
           : networks.join(", "),
     },
-    {
-      name: "Last used",
-      cell: ({ last_used_at: at }) =>
-        at === null
-          ? <span class="dim">never</span>
-          : <Time at={at} nowMs={nowMs} />,
-    },
-    {
-      name: "Ends",
-      cell: ({ expires_at: at }) =>
-        at === null
-          ? <span class="dim">never</span>
-          : <Time at={at} nowMs={nowMs} />,
-    },
+    { name: "Last used", at: ({ last_used_at: at }) => at, ...times },
+    { name: "Ends", at: ({ expires_at: at }) => at, ...times },
     ...(may(page, "keys:write")
       ? [{
         name: "Change",
@@ -200,7 +168,7 @@ function columnsOf(page: PageCall): readonly Column<ShownKey>[] {
 }
 
 function KeyActions(
-  { page: { base, csrf }, shown: { id, name } }: {
+  { page, shown: { id, name } }: {
     readonly page: PageCall;
     readonly shown: ShownKey;
   },
@@ -211,8 +179,7 @@ function KeyActions(
       <summary>
         Replace, revoke<span class="hidden">{` ${called}`}</span>
       </summary>
-      <form method="post" action={`${base}/keys/${id}`}>
-        <CsrfField csrf={csrf} />
+      <PostForm page={page} to={`${page.base}/keys/${id}`}>
         <div class="field">
           <label for={`overlap-${id}`}>The old key works on for</label>
           <select id={`overlap-${id}`} name="overlap">
@@ -223,54 +190,52 @@ function KeyActions(
           </select>
         </div>
         <div class="row">
-          <button
-            type="submit"
-            name="action"
-            value="rotate"
-            data-confirm={`Replace the key ${called}?`}
-          >
-            Replace
-          </button>
-          <button
-            type="submit"
-            name="action"
-            value="revoke"
-            class="danger"
-            data-confirm={`Revoke the key ${called}? It stops working at once.`}
-          >
-            Revoke
-          </button>
+          <Buttons
+            buttons={[
+              {
+                value: "rotate",
+                text: "Replace",
+                kind: "",
+                question: `Replace the key ${called}?`,
+              },
+              {
+                value: "revoke",
+                text: "Revoke",
+                question: `Revoke the key ${called}? It stops working at once.`,
+              },
+            ]}
+          />
         </div>
-      </form>
+      </PostForm>
     </details>
   );
 }
 
-function NewKey(
+function NewKeyForm(
   { page, faults }: { readonly page: PageCall; readonly faults: FormFaults },
 ): VNode {
-  const { base, csrf, form, caller } = page;
-  const field = fieldsOf(form, faults.of);
+  const { base, form, caller } = page;
+  const { text, choice } = fieldsOf({ values: form, faults });
   const chosen = new Set(form.getAll("scopes"));
   // The API gives a key no right that its maker lacks.
   const scopes = SCOPES.filter((scope) =>
     caller !== undefined && getScopes(caller).has(scope)
   );
   return (
-    <section aria-labelledby="new" class="narrow">
-      <h2 id="new">Make a key</h2>
-      <form method="post" action={`${base}/keys`}>
-        <FaultsNote faults={faults} />
-        <CsrfField csrf={csrf} />
-        <TextField {...field("name")} label="Name" placeholder="ci" />
-        <ChoiceField
-          {...field("role")}
-          label="Role"
-          choices={[
+    <Section id="new" title="Make a key" kind="narrow">
+      <FaultForm
+        page={page}
+        faults={faults}
+        to={`${base}/keys`}
+        buttons={[{ text: "Make", kind: "primary" }]}
+      >
+        {text("name", "Name", { placeholder: "ci" })}
+        {choice("role", "Role", {
+          choices: [
             ["", "none: by the scopes below"],
             ...ROLES.map((role) => [role, role] as const),
-          ]}
-        />
+          ],
+        })}
         <fieldset>
           <legend>Scopes</legend>
           <div class="filters">
@@ -291,18 +256,14 @@ function NewKey(
             : <p class="fault">{faults.of.scopes}</p>}
         </fieldset>
         <div class="grid">
-          <TextField
-            {...field("networks")}
-            label="Networks"
-            placeholder="10.0.0.0/8"
-            hint="From everywhere when empty."
-          />
-          <TextField
-            {...field("expires_at")}
-            label="Ends at"
-            placeholder="2030-01-31T08:00:00Z"
-            hint="Never when empty."
-          />
+          {text("networks", "Networks", {
+            placeholder: "10.0.0.0/8",
+            hint: "From everywhere when empty.",
+          })}
+          {text("expires_at", "Ends at", {
+            placeholder: "2030-01-31T08:00:00Z",
+            hint: "Never when empty.",
+          })}
         </div>
         <CheckField
           name="payloads"
@@ -311,8 +272,7 @@ function NewKey(
             ? form.get("payloads") === "true"
             : caller !== undefined && seesPayloads(caller)}
         />
-        <button type="submit" class="primary">Make</button>
-      </form>
-    </section>
+      </FaultForm>
+    </Section>
   );
 }

@@ -5,27 +5,29 @@
  */
 
 import type { VNode } from "preact";
-import { TextField } from "../../../shared/console/form.tsx";
-import { CsrfField } from "../../../shared/console/layout.tsx";
 import {
   FactList,
   formatCount,
   Live,
+  Section,
   Time,
 } from "../../../shared/console/parts.tsx";
 import {
-  FaultsNote,
+  FaultForm,
+  fieldsOf,
   type FormFaults,
   formFaults,
   NO_FAULTS,
-} from "../parts/form_faults.tsx";
+  statusOf,
+} from "../parts/form.tsx";
 import {
+  goTo,
   may,
   type PageAnswer,
   type PageCall,
   refusalOf,
+  type Texts,
 } from "../parts/page.ts";
-import { fieldsOf } from "../tasks/task_form.tsx";
 import { durationWords } from "../tasks/task_parts.tsx";
 
 interface Use {
@@ -41,15 +43,7 @@ interface ShownUsage {
   readonly limits: Readonly<Record<string, unknown>>;
 }
 
-interface ShownTenant {
-  readonly id: string;
-  readonly domain: string;
-  readonly url: string | null;
-  readonly status: string;
-  readonly plan: string;
-  readonly timezone: string;
-  readonly created_at: string;
-}
+type ShownTenant = Texts<"id" | "domain" | "timezone" | "created_at", "url">;
 
 /** Shows the use of the plan. */
 export async function usagePage(page: PageCall): Promise<PageAnswer> {
@@ -65,7 +59,7 @@ export async function changeTenant(page: PageCall): Promise<PageAnswer> {
   });
   const faults = formFaults(answer, ["timezone"]);
   return faults === undefined
-    ? { kind: "redirect", to: `${page.base}/usage?done=saved` }
+    ? goTo(page.here, "saved")
     : await showUsage(page, faults);
 }
 
@@ -84,12 +78,11 @@ async function showUsage(
   return {
     kind: "page",
     title: "Usage",
-    status: faults === NO_FAULTS ? 200 : 422,
+    status: statusOf(faults),
     content: (
       <>
         <Live id="usage">
-          <section aria-labelledby="use">
-            <h2 id="use">{`Plan ${plan}, ${period}`}</h2>
+          <Section id="use" title={`Plan ${plan}, ${period}`}>
             <ul class="meters">
               {Object.entries(use).map(([name, one]) => (
                 <li>
@@ -97,18 +90,17 @@ async function showUsage(
                 </li>
               ))}
             </ul>
-          </section>
+          </Section>
         </Live>
         <div class="grid">
-          <section aria-labelledby="limits">
-            <h2 id="limits">All limits</h2>
+          <Section id="limits" title="All limits">
             <FactList
               facts={Object.entries(limits).map(([name, value]) => [
                 nameOf(name),
                 value === null ? "no limit" : shown(value),
               ])}
             />
-          </section>
+          </Section>
           <Tenant page={page} tenant={tenant} faults={faults} />
         </div>
       </>
@@ -173,14 +165,12 @@ function Tenant(
     readonly faults: FormFaults;
   },
 ): VNode {
-  const { csrf, form, base } = page;
+  const { form } = page;
   const values = form.size > 0
     ? form
     : new URLSearchParams({ timezone: tenant.timezone });
-  const field = fieldsOf(values, faults.of);
   return (
-    <section aria-labelledby="tenant">
-      <h2 id="tenant">Tenant</h2>
+    <Section id="tenant" title="Tenant">
       <FactList
         facts={[
           ["Domain", tenant.domain],
@@ -194,21 +184,16 @@ function Tenant(
         ? (
           <details class="more" open={faults !== NO_FAULTS}>
             <summary>Change the time zone</summary>
-            <form method="post" action={`${base}/usage`}>
-              <FaultsNote faults={faults} />
-              <CsrfField csrf={csrf} />
-              <TextField
-                {...field("timezone")}
-                label="Time zone"
-                placeholder="Europe/Berlin"
-                hint="Of tasks that have none of their own."
-                isRequired
-              />
-              <button type="submit">Save</button>
-            </form>
+            <FaultForm page={page} faults={faults} buttons={[{ text: "Save" }]}>
+              {fieldsOf({ values, faults }).text("timezone", "Time zone", {
+                placeholder: "Europe/Berlin",
+                hint: "Of tasks that have none of their own.",
+                isRequired: true,
+              })}
+            </FaultForm>
           </details>
         )
         : null}
-    </section>
+    </Section>
   );
 }

@@ -6,55 +6,46 @@
  */
 
 import type { VNode } from "preact";
-import {
-  CheckField,
-  ChoiceField,
-  TextField,
-} from "../../../shared/console/form.tsx";
-import { CsrfField } from "../../../shared/console/layout.tsx";
+import { Buttons } from "../../../shared/console/form.tsx";
 import {
   Badge,
   FactList,
   Live,
+  Section,
   Time,
   type Tone,
 } from "../../../shared/console/parts.tsx";
-import { Pager, Table } from "../../../shared/console/table.tsx";
+import { Table } from "../../../shared/console/table.tsx";
 import { ROLES } from "../../access/scope.ts";
+import type { User } from "../../domain/records.ts";
 import {
-  FaultsNote,
+  FaultForm,
+  fieldsOf,
   type FormFaults,
   formFaults,
+  type FormState,
   NO_FAULTS,
-} from "../parts/form_faults.tsx";
+  statusOf,
+  valuesOf,
+} from "../parts/form.tsx";
+import { ListPager, listQuestion } from "../parts/list.tsx";
 import {
+  goTo,
   may,
   type PageAnswer,
   type PageCall,
+  pathOf,
   refusalOf,
   type ShownList,
-  withQuery,
+  type Texts,
 } from "../parts/page.ts";
-import { fieldsOf } from "../tasks/task_form.tsx";
-
-/** Users of a page. */
-const LIMIT = 50;
 
 const FIELDS = ["email", "name", "role", "status", "payloads"];
 
 /** A user as the API shows it. */
-interface ShownUser {
-  readonly id: string;
-  readonly email: string;
-  readonly name: string;
-  readonly role: typeof ROLES[number];
-  readonly status: "invited" | "active" | "disabled";
-  readonly payloads: boolean;
-  readonly idp_subject: string | null;
-  readonly created_at: string;
-  readonly updated_at: string;
-  readonly last_seen_at: string | null;
-}
+type ShownUser =
+  & Pick<User, "id" | "email" | "name" | "role" | "status" | "payloads">
+  & Texts<"created_at" | "updated_at", "idp_subject" | "last_seen_at">;
 
 /** Shows a page of the list. */
 export async function userListPage(page: PageCall): Promise<PageAnswer> {
@@ -64,7 +55,7 @@ export async function userListPage(page: PageCall): Promise<PageAnswer> {
 
 /** Adds a user. */
 export async function addUser(page: PageCall): Promise<PageAnswer> {
-  const { form, base } = page;
+  const { form, here } = page;
   const answer = await page.ask({
     method: "POST",
     path: "/v1/users",
@@ -76,37 +67,24 @@ export async function addUser(page: PageCall): Promise<PageAnswer> {
   });
   const faults = formFaults(answer, FIELDS);
   return faults === undefined
-    ? { kind: "redirect", to: `${base}/users?done=created` }
+    ? goTo(here, "created")
     : await showList(page, { values: form, faults });
 }
 
 async function showList(
   page: PageCall,
-  { values, faults }: {
-    readonly values: URLSearchParams;
-    readonly faults: FormFaults;
-  },
+  state: FormState,
 ): Promise<PageAnswer> {
-  const { base, query, nowMs } = page;
-  const cursor = query.get("cursor") ?? "";
-  const asked = Object.entries({ limit: String(LIMIT), cursor })
-    .filter(([, value]) => value !== "");
-  const answer = await page.ask({
-    path: "/v1/users",
-    query: new URLSearchParams(asked),
-  });
-  const refusal = refusalOf(answer);
-  if (refusal !== undefined) return refusal;
-  const { data, next } = answer.body as ShownList<ShownUser>;
-  const path = `${base}/users`;
-  return {
+  const { here, nowMs } = page;
+  const question = listQuestion(page, "/v1/users");
+  return await page.show<ShownList<ShownUser>>(question, (list) => ({
     kind: "page",
     title: "Users",
-    status: faults === NO_FAULTS ? 200 : 422,
+    status: statusOf(state.faults),
     content: (
       <>
         <section>
-          {data.length === 0
+          {list.data.length === 0
             ? (
               <p class="dim">
                 There are no users: the tenant is used with keys alone.
@@ -116,12 +94,12 @@ async function showList(
               <Live id="users">
                 <Table
                   label="Users"
-                  rows={data}
+                  rows={list.data}
                   columns={[
                     {
                       name: "Email",
                       cell: ({ id, email }) => (
-                        <a href={`${path}/${id}`}>{email}</a>
+                        <a href={`${here}/${id}`}>{email}</a>
                       ),
                     },
                     { name: "Name", cell: ({ name }) => name },
@@ -132,28 +110,22 @@ async function showList(
                     },
                     {
                       name: "Last seen",
-                      cell: ({ last_seen_at: at }) =>
-                        at === null
-                          ? <span class="dim">never</span>
-                          : <Time at={at} nowMs={nowMs} />,
+                      at: ({ last_seen_at: at }) => at,
+                      nowMs,
+                      absent: "never",
                     },
                   ]}
                 />
-                <Pager
-                  first={cursor === "" ? undefined : path}
-                  next={next === null
-                    ? undefined
-                    : withQuery(path, { cursor: next })}
-                />
+                <ListPager page={page} list={list} />
               </Live>
             )}
         </section>
         {may(page, "users:write")
-          ? <NewUser page={page} values={values} faults={faults} />
+          ? <NewUser page={page} state={state} />
           : null}
       </>
     ),
-  };
+  }));
 }
 
 const TONES: Readonly<Record<ShownUser["status"], Tone>> = {
@@ -171,34 +143,29 @@ function UserBadge({ status }: Pick<ShownUser, "status">): VNode {
 const ROLE_CHOICES = ROLES.map((role) => [role, role] as const);
 
 function NewUser(
-  { page: { base, csrf }, values, faults }: {
-    readonly page: PageCall;
-    readonly values: URLSearchParams;
-    readonly faults: FormFaults;
-  },
+  { page, state }: { readonly page: PageCall; readonly state: FormState },
 ): VNode {
-  const field = fieldsOf(values, faults.of);
+  const { text, choice } = fieldsOf(state);
   return (
-    <section aria-labelledby="new" class="narrow">
-      <h2 id="new">Add a user</h2>
-      <form method="post" action={`${base}/users`}>
-        <FaultsNote faults={faults} />
-        <CsrfField csrf={csrf} />
-        <TextField
-          {...field("email")}
-          label="Email"
-          type="email"
-          placeholder="ada@example.com"
-          hint="Who signs in at the identity provider with this address becomes the user."
-          isRequired
-        />
+    <Section id="new" title="Add a user" kind="narrow">
+      <FaultForm
+        page={page}
+        faults={state.faults}
+        buttons={[{ text: "Add", kind: "primary" }]}
+      >
+        {text("email", "Email", {
+          type: "email",
+          placeholder: "ada@example.com",
+          hint: "Who signs in at the identity provider with this address " +
+            "becomes the user.",
+          isRequired: true,
+        })}
         <div class="grid">
-          <TextField {...field("name")} label="Name" />
-          <ChoiceField {...field("role")} label="Role" choices={ROLE_CHOICES} />
+          {text("name", "Name")}
+          {choice("role", "Role", { choices: ROLE_CHOICES })}
         </div>
-        <button type="submit" class="primary">Add</button>
-      </form>
-    </section>
+      </FaultForm>
+    </Section>
   );
 }
 
@@ -209,12 +176,11 @@ export async function userPage(page: PageCall): Promise<PageAnswer> {
 
 /** Changes or removes a user. */
 export async function changeUser(page: PageCall): Promise<PageAnswer> {
-  const { base, form } = page;
-  const path = userPath(page);
+  const { base, form, here } = page;
+  const path = pathOf("users", page);
   if (form.get("action") === "remove") {
     const answer = await page.ask({ method: "DELETE", path });
-    return refusalOf(answer) ??
-      { kind: "redirect", to: `${base}/users?done=removed` };
+    return refusalOf(answer) ?? goTo(`${base}/users`, "removed");
   }
   const answer = await page.ask({
     method: "PATCH",
@@ -228,32 +194,23 @@ export async function changeUser(page: PageCall): Promise<PageAnswer> {
     },
   });
   const faults = formFaults(answer, FIELDS);
-  const [here = ""] = page.path.split("?", 1);
   return faults === undefined
-    ? { kind: "redirect", to: `${here}?done=saved` }
+    ? goTo(here, "saved")
     : await showUser(page, faults);
-}
-
-function userPath({ params: { id = "" } }: PageCall): string {
-  return `/v1/users/${encodeURIComponent(id)}`;
 }
 
 async function showUser(
   page: PageCall,
   faults: FormFaults,
 ): Promise<PageAnswer> {
-  const answer = await page.ask({ path: userPath(page) });
-  const refusal = refusalOf(answer);
-  if (refusal !== undefined) return refusal;
-  const user = answer.body as ShownUser;
-  return {
+  const question = { path: pathOf("users", page) };
+  return await page.show<ShownUser>(question, (user) => ({
     kind: "page",
     title: user.email,
-    status: faults === NO_FAULTS ? 200 : 422,
+    status: statusOf(faults),
     content: (
       <div class="grid">
-        <section aria-labelledby="facts">
-          <h2 id="facts">Facts</h2>
+        <Section id="facts" title="Facts">
           <FactList
             facts={[
               ["Status", <UserBadge status={user.status} />],
@@ -270,13 +227,13 @@ async function showUser(
               ["Changed", <Time at={user.updated_at} />],
             ]}
           />
-        </section>
+        </Section>
         {may(page, "users:write")
           ? <UserForm page={page} user={user} faults={faults} />
           : null}
       </div>
     ),
-  };
+  }));
 }
 
 function UserForm(
@@ -286,51 +243,41 @@ function UserForm(
     readonly faults: FormFaults;
   },
 ): VNode {
-  const { csrf, form } = page;
-  const values = form.size > 0 ? form : new URLSearchParams({
-    name: user.name,
-    role: user.role,
-    status: user.status === "invited" ? "" : user.status,
+  const { form } = page;
+  const { name, role, status, payloads, email } = user;
+  const isInvited = status === "invited";
+  const values = form.size > 0 ? form : valuesOf({
+    ...{ name, role, payloads },
+    status: isInvited ? "" : status,
   });
-  const field = fieldsOf(values, faults.of);
+  const { text, choice, check } = fieldsOf({ values, faults });
   return (
-    <section aria-labelledby="change">
-      <h2 id="change">Change</h2>
-      <form method="post" action={page.path.split("?", 1)[0]}>
-        <FaultsNote faults={faults} />
-        <CsrfField csrf={csrf} />
-        <TextField {...field("name")} label="Name" />
-        <ChoiceField {...field("role")} label="Role" choices={ROLE_CHOICES} />
-        <ChoiceField
-          {...field("status")}
-          label="Status"
-          choices={[
-            ...(user.status === "invited"
-              ? [["", "invited: active at the next sign-in"] as const]
-              : [["active", "active"] as const]),
+    <Section id="change" title="Change">
+      <FaultForm page={page} faults={faults}>
+        {text("name", "Name")}
+        {choice("role", "Role", { choices: ROLE_CHOICES })}
+        {choice("status", "Status", {
+          choices: [
+            isInvited
+              ? ["", "invited: active at the next sign-in"]
+              : ["active", "active"],
             ["disabled", "disabled: is let in no more"],
-          ]}
-        />
-        <CheckField
-          name="payloads"
-          label="Sees the data and results of tasks"
-          isChecked={form.size > 0
-            ? form.get("payloads") === "true"
-            : user.payloads}
-        />
+          ],
+        })}
+        {check("payloads", "Sees the data and results of tasks")}
         <div class="row">
-          <button type="submit" class="primary">Save</button>
-          <button
-            type="submit"
-            name="action"
-            value="remove"
-            class="danger"
-            data-confirm={`Remove ${user.email} and the keys made by this user?`}
-          >
-            Remove
-          </button>
+          <Buttons
+            buttons={[
+              { text: "Save", kind: "primary" },
+              {
+                value: "remove",
+                text: "Remove",
+                question: `Remove ${email} and the keys made by this user?`,
+              },
+            ]}
+          />
         </div>
-      </form>
-    </section>
+      </FaultForm>
+    </Section>
   );
 }

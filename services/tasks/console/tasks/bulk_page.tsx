@@ -6,7 +6,7 @@
  */
 
 import type { VNode } from "preact";
-import { CsrfField } from "../../../shared/console/layout.tsx";
+import { PostForm } from "../../../shared/console/form.tsx";
 import {
   FactList,
   formatCount,
@@ -16,9 +16,12 @@ import {
 } from "../../../shared/console/parts.tsx";
 import type { ApiAnswer } from "../../http/ask_api.ts";
 import {
+  goTo,
   type PageAnswer,
   type PageCall,
+  pathOf,
   refusalOf,
+  type Texts,
   withQuery,
 } from "../parts/page.ts";
 import { toBulkFilter } from "./task_filter.ts";
@@ -36,13 +39,10 @@ interface BulkResult {
   readonly errors: readonly { readonly id: string; readonly detail: string }[];
 }
 
-interface Operation extends BulkResult {
-  readonly id: string;
-  readonly action: string;
-  readonly status: "running" | "done" | "failed";
-  readonly created_at: string;
-  readonly finished_at: string | null;
-}
+type Operation =
+  & BulkResult
+  & Texts<"id" | "action" | "created_at", "finished_at">
+  & { readonly status: "running" | "done" | "failed" };
 
 /** What an action is applied to, as forms and addresses keep it. */
 interface Order {
@@ -112,8 +112,7 @@ export async function bulkPreviewPage(page: PageCall): Promise<PageAnswer> {
           </p>
         </Note>
         <Results result={result} base={base} isPreview />
-        <form method="post" action={`${base}/tasks/bulk`} class="row">
-          <CsrfField csrf={page.csrf} />
+        <PostForm page={page} to={`${base}/tasks/bulk`} kind="row">
           <input type="hidden" name="action" value={action} />
           <input type="hidden" name="filter" value={filter.toString()} />
           <input type="hidden" name="on" value={query.get("on") ?? ""} />
@@ -126,7 +125,7 @@ export async function bulkPreviewPage(page: PageCall): Promise<PageAnswer> {
             {text}
           </button>
           <a class="button" href={back}>Back to the list</a>
-        </form>
+        </PostForm>
       </>
     ),
   };
@@ -140,57 +139,48 @@ export async function applyBulk(page: PageCall): Promise<PageAnswer> {
   if (refusal !== undefined) return refusal;
   if (answer.status === 202) {
     const { id } = answer.body as Operation;
-    return { kind: "redirect", to: `${page.base}/operations/${id}` };
+    return goTo(`${page.base}/operations/${id}`);
   }
   const { changed, unchanged, failed } = answer.body as BulkResult;
   const list = listPath(page.base, order.filter);
   const told = withQuery("", { done: "bulk", changed, unchanged, failed });
-  return {
-    kind: "redirect",
-    to: list.includes("?") ? `${list}&${told.slice(1)}` : list + told,
-  };
+  return goTo(list.includes("?") ? `${list}&${told.slice(1)}` : list + told);
 }
 
 /** Shows the progress of an action on many tasks. */
 export async function operationPage(page: PageCall): Promise<PageAnswer> {
-  const id = encodeURIComponent(page.params.id ?? "");
-  const answer = await page.ask({ path: `/v1/operations/${id}` });
-  const refusal = refusalOf(answer);
-  if (refusal !== undefined) return refusal;
-  const operation = answer.body as Operation;
-  const isRunning = operation.status === "running";
-  return {
-    kind: "page",
-    title: `Bulk ${operation.action}`,
-    refreshSeconds: isRunning ? 2 : undefined,
-    content: (
-      <Live id="operation">
-        <Note tone={operation.status === "failed" ? "bad" : "good"}>
-          <p class="lead" role="status">
-            {isRunning
-              ? `It goes on; ${formatCount(operation.matched)} tasks ` +
-                "were looked at so far."
-              : operation.status === "done"
-              ? "It is done."
-              : "It has failed: the service could not continue it."}
-          </p>
-          {isRunning ? <progress aria-label="Progress" /> : null}
-        </Note>
-        <Results result={operation} base={page.base} />
-        <FactList
-          facts={[
-            ["Requested", <Time at={operation.created_at} />],
-            [
-              "Ended",
-              operation.finished_at === null
-                ? null
-                : <Time at={operation.finished_at} />,
-            ],
-          ]}
-        />
-      </Live>
-    ),
-  };
+  const question = { path: pathOf("operations", page) };
+  return await page.show<Operation>(question, (operation) => {
+    const { status, matched, action, finished_at: end } = operation;
+    const isRunning = status === "running";
+    return {
+      kind: "page",
+      title: `Bulk ${action}`,
+      refreshSeconds: isRunning ? 2 : undefined,
+      content: (
+        <Live id="operation">
+          <Note tone={status === "failed" ? "bad" : "good"}>
+            <p class="lead" role="status">
+              {isRunning
+                ? `It goes on; ${formatCount(matched)} tasks were looked at ` +
+                  "so far."
+                : status === "done"
+                ? "It is done."
+                : "It has failed: the service could not continue it."}
+            </p>
+            {isRunning ? <progress aria-label="Progress" /> : null}
+          </Note>
+          <Results result={operation} base={page.base} />
+          <FactList
+            facts={[
+              ["Requested", <Time at={operation.created_at} />],
+              ["Ended", end && <Time at={end} />],
+            ]}
+          />
+        </Live>
+      ),
+    };
+  });
 }
 
 function Results(

@@ -5,10 +5,16 @@
  */
 
 import type { VNode } from "preact";
-import { CsrfField } from "../../../shared/console/layout.tsx";
+import { PostForm } from "../../../shared/console/form.tsx";
 import { Code } from "../../../shared/console/parts.tsx";
 import { isFinal, type TaskStatus } from "../../domain/task.ts";
-import { type PageAnswer, type PageCall, refusalOf } from "../parts/page.ts";
+import {
+  goTo,
+  type PageAnswer,
+  type PageCall,
+  pathOf,
+  refusalOf,
+} from "../parts/page.ts";
 import type { ShownTask } from "./task_parts.tsx";
 import { endWait, WAIT_ACTIONS } from "./task_wait.tsx";
 
@@ -24,22 +30,12 @@ interface Action {
   readonly question?: string;
 }
 
-const NOT_RUN: readonly TaskStatus[] = [
-  ...[
-    "running",
-    "paused",
-    "canceled",
-    "complete",
-    "failed",
-    "expired",
-  ] as const,
-];
-
 const ACTIONS: readonly Action[] = [
   {
     name: "run",
     text: "Run now",
-    fits: (status) => !NOT_RUN.includes(status),
+    fits: (status) =>
+      !isFinal(status) && status !== "running" && status !== "paused",
   },
   {
     name: "retry",
@@ -71,25 +67,19 @@ const ACTIONS: readonly Action[] = [
 export function TaskActions(
   { page, task }: { readonly page: PageCall; readonly task: ShownTask },
 ): VNode {
-  const { csrf, call } = page;
   const actions = ACTIONS.filter(({ fits }) => fits(task.status));
-  const api = `${call.baseUrl}/v1/tasks/${task.id}`;
+  const api = `${page.call.baseUrl}/v1/tasks/${task.id}`;
   return (
     <section aria-label="Actions">
-      <form method="post" action={page.path.split("?", 1)[0]} class="row">
-        <CsrfField csrf={csrf} />
-        {actions.map(({ name, text, question }) => (
-          <button
-            type="submit"
-            name="action"
-            value={name}
-            data-confirm={question}
-            class={question === undefined ? undefined : "danger"}
-          >
-            {text}
-          </button>
-        ))}
-      </form>
+      <PostForm
+        page={page}
+        kind="row"
+        buttons={actions.map(({ name, text, question }) => ({
+          value: name,
+          text,
+          question,
+        }))}
+      />
       <details class="more">
         <summary>As curl and tercet</summary>
         <Code
@@ -117,20 +107,16 @@ function curlOf(api: string, name: string): string {
 
 /** Does what a button says on the page of a task or of its schedule. */
 export async function actOnTask(page: PageCall): Promise<PageAnswer> {
-  const { form, params } = page;
+  const { form, here } = page;
   const name = form.get("action") ?? "";
   if (WAIT_ACTIONS.includes(name)) return await endWait(page);
-  const id = encodeURIComponent(params.id ?? "");
+  const path = pathOf("tasks", page);
+  const isRemoval = name === "remove";
   const answer = await page.ask(
-    name === "remove"
-      ? { method: "DELETE", path: `/v1/tasks/${id}` }
-      : { method: "POST", path: `/v1/tasks/${id}/${encodeURIComponent(name)}` },
+    isRemoval
+      ? { method: "DELETE", path }
+      : { method: "POST", path: `${path}/${encodeURIComponent(name)}` },
   );
-  const [here = ""] = page.path.split("?", 1);
-  return refusalOf(answer) ?? {
-    kind: "redirect",
-    to: name === "remove"
-      ? `${here.slice(0, here.lastIndexOf("/"))}?done=remove`
-      : `${here}?done=${encodeURIComponent(name)}`,
-  };
+  const next = isRemoval ? here.slice(0, here.lastIndexOf("/")) : here;
+  return refusalOf(answer) ?? goTo(next, name);
 }

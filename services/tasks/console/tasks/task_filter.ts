@@ -6,6 +6,7 @@
  */
 
 import { taskNumber } from "../../store/task_id.ts";
+import { pairsOf } from "../parts/form.tsx";
 
 /** The parameters that the page hands to the API as they are. */
 const PLAIN = [
@@ -27,23 +28,15 @@ export function filterOf(query: URLSearchParams): URLSearchParams {
 }
 
 /** The labels of `plan=pro, region=eu`; text without `=` has an empty value. */
-function labelsOf(text: string): readonly (readonly [string, string])[] {
-  return text.split(",").map((part) => part.trim()).filter((part) =>
-    part !== ""
-  )
-    .map((part) => {
-      const at = part.indexOf("=");
-      return at === -1
-        ? [part, ""]
-        : [part.slice(0, at).trim(), part.slice(at + 1).trim()];
-    });
+function labelsOf(filter: URLSearchParams): Readonly<Record<string, string>> {
+  return pairsOf(filter.get("metadata") ?? "", { between: "," });
 }
 
 /** The filter as the query of the API's list. */
 export function toListQuery(filter: URLSearchParams): URLSearchParams {
   const query = new URLSearchParams(filter);
   query.delete("metadata");
-  for (const [name, value] of labelsOf(filter.get("metadata") ?? "")) {
+  for (const [name, value] of Object.entries(labelsOf(filter))) {
     query.append(`metadata.${name}`, value);
   }
   return query;
@@ -57,7 +50,7 @@ export function toBulkFilter(
 ): Readonly<Record<string, unknown>> {
   const body: Record<string, unknown> = {};
   for (const [name, value] of filter) {
-    if (name === "metadata") body[name] = Object.fromEntries(labelsOf(value));
+    if (name === "metadata") body[name] = labelsOf(filter);
     else if (LISTS.includes(name)) {
       body[name] = value.split(",").map((one) => one.trim());
     } else body[name] = value;

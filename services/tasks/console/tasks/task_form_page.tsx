@@ -6,20 +6,23 @@
  */
 
 import type { VNode } from "preact";
-import { CsrfField } from "../../../shared/console/layout.tsx";
+import { CsrfField } from "../../../shared/console/form.tsx";
 import { Note } from "../../../shared/console/parts.tsx";
 import { seesPayloads } from "../../access/caller.ts";
+import type { ApiQuestion } from "../../http/ask_api.ts";
 import {
   FaultsNote,
-  type FormFaults,
   formFaults,
+  type FormState,
   NO_FAULTS,
+  statusOf,
   textOf,
-} from "../parts/form_faults.tsx";
+} from "../parts/form.tsx";
 import {
+  goTo,
   type PageAnswer,
   type PageCall,
-  refusalOf,
+  pathOf,
   type ShownList,
   type ShownProblem,
 } from "../parts/page.ts";
@@ -29,13 +32,11 @@ import {
   type ShownPreview,
 } from "../schedules/schedule_parts.tsx";
 import {
-  MoreFields,
   readTaskForm,
   repeatBody,
   TASK_FORM_FIELDS,
+  TaskFields,
   taskFormValues,
-  TimeFields,
-  WorkFields,
 } from "./task_form.tsx";
 import type { ShownTask } from "./task_parts.tsx";
 
@@ -44,12 +45,9 @@ const WORKERS = 200;
 const TIMES = 10;
 
 /** The form as it is shown. */
-interface FormState {
-  readonly values: URLSearchParams;
-  /** What was wrong with the form that was sent. */
-  readonly faults: FormFaults;
+interface TaskFormState extends FormState {
   /** The task that is changed; absent for a new one. */
-  readonly task?: ShownTask | undefined;
+  readonly task?: ShownTask;
   /** The entity tag of the task as the form shows it. */
   readonly etag?: string | undefined;
 }
@@ -61,54 +59,64 @@ export async function newTaskPage(page: PageCall): Promise<PageAnswer> {
 
 /** Shows the form of a task that is there. */
 export async function editTaskPage(page: PageCall): Promise<PageAnswer> {
-  const answer = await page.ask({ path: pathOf(page) });
-  const task = answer.body as ShownTask;
-  return refusalOf(answer) ?? await showForm(page, {
-    values: taskFormValues(task),
-    faults: NO_FAULTS,
-    task,
-    etag: answer.headers.etag?.toString(),
-  });
+  const question = { path: pathOf("tasks", page) };
+  return await page.show<ShownTask>(
+    question,
+    (task, { headers }) =>
+      showForm(page, {
+        values: taskFormValues(task),
+        faults: NO_FAULTS,
+        task,
+        etag: headers.etag?.toString(),
+      }),
+  );
 }
 
 /** Creates a task, or shows the preview that was asked for. */
 export async function createTask(page: PageCall): Promise<PageAnswer> {
-  const { form, base } = page;
-  const read = readTaskForm(form);
-  if (form.get("do") === "preview") {
-    return await showForm(page, { values: form, faults: NO_FAULTS });
-  }
-  if (read.kind === "invalid") {
-    return await showForm(page, { values: form, faults: read.faults });
-  }
-  const answer = await page.ask({
-    method: "POST",
-    path: "/v1/tasks",
+  return await sendForm(page, {
+    state: { values: page.form },
+    done: "created",
     // A key that a live task has is told, and that task is left alone.
-    body: {
-      ...withoutNulls(read.body),
-      ...(read.body.key === null ? {} : { on_conflict: "reject" }),
-    },
+    question: (body) => ({
+      method: "POST",
+      path: "/v1/tasks",
+      body: {
+        ...withoutNulls(body),
+        ...(body.key === null ? {} : { on_conflict: "reject" }),
+      },
+    }),
   });
-  const faults = formFaults(answer, TASK_FORM_FIELDS);
-  if (faults !== undefined) {
-    return await showForm(page, { values: form, faults });
-  }
-  const { id, repeat } = answer.body as ShownTask;
-  const list = repeat === null ? "tasks" : "schedules";
-  return { kind: "redirect", to: `${base}/${list}/${id}?done=created` };
 }
 
 /** Changes a task, or shows the preview that was asked for. */
 export async function changeTask(page: PageCall): Promise<PageAnswer> {
+  const { form: values } = page;
+  const path = pathOf("tasks", page);
+  const etag = textOf(values, "etag") ?? undefined;
+  return await page.show<ShownTask>({ path }, (task) =>
+    sendForm(page, {
+      state: { values, task, etag },
+      done: "saved",
+      question: (body) => ({
+        method: "PUT",
+        path,
+        body: withOthers(body, task),
+        headers: etag === undefined ? {} : { "if-match": etag },
+      }),
+    }));
+}
+
+async function sendForm(
+  page: PageCall,
+  { state, done, question }: {
+    readonly state: Omit<TaskFormState, "faults">;
+    readonly done: string;
+    /** What the API is asked to do with the form. */
+    readonly question: (body: Readonly<Record<string, unknown>>) => ApiQuestion;
+  },
+): Promise<PageAnswer> {
   const { form, base } = page;
-  const path = pathOf(page);
-  const known = await page.ask({ path });
-  const refusal = refusalOf(known);
-  if (refusal !== undefined) return refusal;
-  const task = known.body as ShownTask;
-  const etag = textOf(form, "etag") ?? undefined;
-  const state = { values: form, task, etag };
   if (form.get("do") === "preview") {
     return await showForm(page, { ...state, faults: NO_FAULTS });
   }
@@ -116,21 +124,16 @@ export async function changeTask(page: PageCall): Promise<PageAnswer> {
   if (read.kind === "invalid") {
     return await showForm(page, { ...state, faults: read.faults });
   }
-  const answer = await page.ask({
-    method: "PUT",
-    path,
-    body: withOthers(read.body, task),
-    headers: etag === undefined ? {} : { "if-match": etag },
-  });
+  const answer = await page.ask(question(read.body));
   const faults = formFaults(answer, TASK_FORM_FIELDS);
-  if (faults !== undefined) return await showForm(page, { ...state, faults });
-  const { id, repeat } = answer.body as ShownTask;
-  const list = repeat === null ? "tasks" : "schedules";
-  return { kind: "redirect", to: `${base}/${list}/${id}?done=saved` };
+  return faults === undefined
+    ? goTo(base + placeOf(answer.body as ShownTask), done)
+    : await showForm(page, { ...state, faults });
 }
 
-function pathOf({ params: { id = "" } }: PageCall): string {
-  return `/v1/tasks/${encodeURIComponent(id)}`;
+/** The path of a task's page, or of its schedule, below that of the console. */
+function placeOf({ id, repeat }: Pick<ShownTask, "id" | "repeat">): string {
+  return `/${repeat === null ? "tasks" : "schedules"}/${id}`;
 }
 
 /** The changes, with the members of the schedule that the form does not have. */
@@ -157,29 +160,25 @@ function withoutNulls(
 
 async function showForm(
   page: PageCall,
-  { values, faults, task, etag }: FormState,
+  { values, faults, task, etag }: TaskFormState,
 ): Promise<PageAnswer> {
-  const { base, path, csrf, caller } = page;
+  const { base, here, csrf, caller } = page;
   const [workers, preview] = await Promise.all([
     workerNames(page),
     previewOf(page, values, task),
   ]);
-  const hasFaults = faults !== NO_FAULTS;
   const hasData = caller !== undefined && seesPayloads(caller);
-  const fields = { values, faults, workers, hasData };
-  const back = task === undefined
-    ? `${base}/tasks`
-    : `${base}/${task.repeat === null ? "tasks" : "schedules"}/${task.id}`;
+  const back = base + (task === undefined ? "/tasks" : placeOf(task));
   return {
     kind: "page",
     title: task === undefined
       ? "New task"
       : `Edit ${task.worker} · ${task.job}`,
-    status: hasFaults ? 422 : 200,
+    status: statusOf(faults),
     content: (
       <form
         method="post"
-        action={path.split("?", 1)[0]}
+        action={here}
         class="beside"
         data-preview=""
       >
@@ -189,9 +188,12 @@ async function showForm(
           {etag === undefined
             ? null
             : <input type="hidden" name="etag" value={etag} />}
-          <WorkFields {...fields} />
-          <TimeFields {...fields} />
-          <MoreFields {...fields} />
+          <TaskFields
+            values={values}
+            faults={faults}
+            workers={workers}
+            hasData={hasData}
+          />
           <div class="row">
             <button type="submit" class="primary" name="do" value="save">
               {task === undefined ? "Create" : "Save"}
@@ -250,15 +252,18 @@ async function previewOf(
             </p>
           )
           : answer.status >= 400
-          ? <Faults problem={answer.body as ShownProblem} />
+          ? <ProblemNote problem={answer.body as ShownProblem} />
           : <NextTimes preview={answer.body as ShownPreview} />}
       </div>
     </section>
   );
 }
 
-function Faults({ problem }: { readonly problem: ShownProblem }): VNode {
-  const { title, detail, errors = [] } = problem;
+function ProblemNote(
+  { problem: { title, detail, errors = [] } }: {
+    readonly problem: ShownProblem;
+  },
+): VNode {
   return (
     <Note tone="warn">
       {errors.length === 0

@@ -5,49 +5,29 @@
  */
 
 import type { VNode } from "preact";
-import { Note, Time } from "../../../shared/console/parts.tsx";
+import { Note, Section } from "../../../shared/console/parts.tsx";
 import { Table } from "../../../shared/console/table.tsx";
+import type { FieldChange, HistoryRecord } from "../../domain/history.ts";
+import type { Actor } from "../../domain/records.ts";
 import type { TaskStatus } from "../../domain/task.ts";
-import type { ShownList } from "../parts/page.ts";
-import {
-  type ShownActor,
-  type ShownError,
-  type ShownTask,
-  StatusBadge,
-} from "./task_parts.tsx";
+import type { ShownList, Texts } from "../parts/page.ts";
+import { type ShownError, type ShownTask, StatusBadge } from "./task_parts.tsx";
 
 /** A history record as the API shows it. */
-export interface ShownRecord {
-  /** Its place in the history, 1 for the first. */
-  readonly seq: number;
-  /** When, in RFC 3339. */
-  readonly at: string;
-  /** What happened. */
-  readonly type: string;
-  /** Its status. */
-  readonly status: TaskStatus;
-  /** The user, key or worker that caused it. */
-  readonly actor: ShownActor;
-  /** The worker's name for its process. */
-  readonly instance?: string;
-  /** For people. */
-  readonly message?: string;
-  /** The last failure; null without one. */
-  readonly error?: ShownError;
-  /** What an update changed. */
-  readonly changes?: readonly {
-    /** The name of the field. */
-    readonly field: string;
-    /** The value before. */
-    readonly from?: unknown;
-    /** The value after. */
-    readonly to?: unknown;
-  }[];
-  /** The hash of the record before. */
-  readonly prev: string;
-  /** Its hash. */
-  readonly hash: string;
-}
+export type ShownRecord =
+  & Pick<HistoryRecord, "seq" | "prev" | "hash">
+  & Texts<"at" | "type">
+  & Partial<Texts<"instance" | "message">>
+  & {
+    /** The status after it. */
+    readonly status: TaskStatus;
+    /** The user, key or worker that caused it. */
+    readonly actor: Actor;
+    /** The failure, where it is one. */
+    readonly error?: ShownError;
+    /** What an update changed. */
+    readonly changes?: readonly FieldChange[];
+  };
 
 /** The outcome of checking a history, as the API shows it. */
 export interface ShownCheck {
@@ -106,8 +86,7 @@ export function TaskHistory(
   },
 ): VNode {
   return (
-    <section aria-labelledby="history">
-      <h2 id="history">History</h2>
+    <Section id="history" title="History">
       <Check
         check={check}
         base={base}
@@ -119,7 +98,7 @@ export function TaskHistory(
         rows={data}
         columns={[
           { name: "Number", cell: ({ seq }) => seq },
-          { name: "At", cell: ({ at }) => <Time at={at} /> },
+          { name: "At", at: ({ at }) => at },
           {
             name: "What",
             cell: ({ type }) => type.replaceAll("_", " "),
@@ -139,14 +118,14 @@ export function TaskHistory(
       {next === null
         ? null
         : <p class="dim">{`The newest ${data.length} records are shown.`}</p>}
-    </section>
+    </Section>
   );
 }
 
 /** Who did something, by name where the task tells it. */
 export function ActorName(
   { actor: { type, id }, task }: {
-    readonly actor: ShownActor;
+    readonly actor: Actor;
     readonly task: Pick<ShownTask, "worker" | "worker_id">;
   },
 ): VNode {

@@ -6,21 +6,19 @@
  */
 
 import type { VNode } from "preact";
-import { ChoiceField, TextField } from "../../../shared/console/form.tsx";
-import {
-  Empty,
-  formatCount,
-  Live,
-  Time,
-} from "../../../shared/console/parts.tsx";
-import { type Column, Pager, Table } from "../../../shared/console/table.tsx";
+import { formFields } from "../../../shared/console/form.tsx";
+import { Empty, formatCount, Live } from "../../../shared/console/parts.tsx";
+import { type Column, Table } from "../../../shared/console/table.tsx";
 import { TASK_STATUSES } from "../../domain/task.ts";
+import { ALL, LinkButton, ListPager, listQuestion } from "../parts/list.tsx";
 import {
+  goTo,
   may,
   type PageAnswer,
   type PageCall,
   refusalOf,
   type ShownList,
+  type Texts,
   withQuery,
 } from "../parts/page.ts";
 import {
@@ -31,9 +29,6 @@ import {
 } from "./task_filter.ts";
 import { type ShownTask, StatusBadge, TaskLink } from "./task_parts.tsx";
 
-/** Tasks of a page. */
-const LIMIT = 50;
-
 const FIELDS = [
   ...["status", "worker", "job", "key", "group", "date", "created_at"],
   ...["updated_at", "executions", "repeat", "error", "tags"],
@@ -43,43 +38,39 @@ const FIELDS = [
 export async function taskListPage(page: PageCall): Promise<PageAnswer> {
   const { base, query } = page;
   const search = query.get("q")?.trim() ?? "";
-  if (isTaskId(search)) {
-    return { kind: "redirect", to: `${base}/tasks/${search}` };
-  }
-  if (search !== "") {
-    return {
-      kind: "redirect",
-      to: withQuery(`${base}/tasks`, { key: search }),
-    };
-  }
+  if (isTaskId(search)) return goTo(`${base}/tasks/${search}`);
+  if (search !== "") return goTo(withQuery(`${base}/tasks`, { key: search }));
   const filter = filterOf(query);
-  const order = orderOf(query, filter);
-  const asked = toListQuery(filter);
-  const cursor = query.get("cursor");
-  for (
-    const [name, value] of Object.entries({
-      ...order,
-      limit: String(LIMIT),
-      fields: FIELDS,
-      count: cursor === null ? "true" : "",
-      cursor: cursor ?? "",
-    })
-  ) if (value !== "") asked.set(name, value);
   const [answer, workers] = await Promise.all([
-    page.ask({ path: "/v1/tasks", query: asked }),
+    page.ask(listQuestion(page, "/v1/tasks", {
+      ...Object.fromEntries(toListQuery(filter)),
+      ...orderOf(query, filter),
+      fields: FIELDS,
+      count: query.has("cursor") ? "" : "true",
+    })),
     workerNames(page),
   ]);
-  const list = answer.body as ShownList<ShownTask>;
   return refusalOf(answer) ?? {
     kind: "page",
     title: "Tasks",
-    actions: may(page, "tasks:write")
-      ? <a class="button primary" href={`${base}/tasks/new`}>New task</a>
-      : null,
+    actions: (
+      <LinkButton
+        page={page}
+        to="/tasks/new"
+        needs="tasks:write"
+        kind="primary"
+      >
+        New task
+      </LinkButton>
+    ),
     content: (
       <>
         <Filters filter={filter} page={page} workers={workers} />
-        <List page={page} filter={filter} list={list} />
+        <List
+          page={page}
+          filter={filter}
+          list={answer.body as ShownList<ShownTask>}
+        />
       </>
     ),
   };
@@ -87,12 +78,9 @@ export async function taskListPage(page: PageCall): Promise<PageAnswer> {
 
 /** The names of workers, for the filter; none where they are not shown. */
 async function workerNames(page: PageCall): Promise<readonly string[]> {
-  const query = new URLSearchParams({ limit: "100" });
-  const { status, body } = await page.ask({ path: "/v1/workers", query });
+  const { status, body } = await page.ask({ path: "/v1/workers", query: ALL });
   return status === 200
-    ? (body as ShownList<{ readonly name: string }>).data.map(({ name }) =>
-      name
-    )
+    ? (body as ShownList<Texts<"name">>).data.map(({ name }) => name)
     : [];
 }
 
@@ -135,84 +123,54 @@ function Filters(
     readonly workers: readonly string[];
   },
 ): VNode {
-  const value = (name: string): string => filter.get(name) ?? "";
+  const { text, choice } = formFields(filter);
   const more = ["group", "tag", "metadata", "error", "start", "end"];
   return (
     <search class="section">
-      <form method="get" action={`${page.base}/tasks`}>
+      <form method="get" action={page.here}>
         <div class="filters">
-          <TextField
-            name="q"
-            label="Id or key"
-            type="search"
-            placeholder="tsk_… or a key"
-            isSearch
-          />
-          <ChoiceField
-            name="status"
-            label="Status"
-            value={value("status")}
-            choices={STATUSES}
-          />
-          <ChoiceField
-            name="waiting"
-            label="Waiting for"
-            value={value("waiting")}
-            choices={[
+          {text("q", "Id or key", {
+            value: undefined,
+            type: "search",
+            placeholder: "tsk_… or a key",
+            isSearch: true,
+          })}
+          {choice("status", "Status", { choices: STATUSES })}
+          {choice("waiting", "Waiting for", {
+            choices: [
               ["", "Anything"],
               ["approval", "An approval"],
               ["event", "An event"],
-            ]}
-          />
-          <TextField
-            name="worker"
-            label="Worker"
-            value={value("worker")}
-            offers={workers}
-          />
-          <TextField name="job" label="Job" value={value("job")} />
+            ],
+          })}
+          {text("worker", "Worker", { offers: workers })}
+          {text("job", "Job")}
           <div class="row">
             <button type="submit" class="primary">Show</button>
             {filter.size === 0
               ? null
-              : <a class="button" href={`${page.base}/tasks`}>All tasks</a>}
+              : <a class="button" href={page.here}>All tasks</a>}
           </div>
         </div>
         <details class="more" open={more.some((name) => filter.has(name))}>
           <summary>More filters</summary>
           <div class="filters">
-            <TextField name="key" label="Key" value={value("key")} />
-            <TextField name="group" label="Group" value={value("group")} />
-            <TextField name="tag" label="Tags" value={value("tag")} />
-            <TextField
-              name="metadata"
-              label="Metadata"
-              value={value("metadata")}
-              placeholder="plan=pro, region=eu"
-            />
-            <TextField name="error" label="Error code" value={value("error")} />
-            <TextField
-              name="start"
-              label="From"
-              value={value("start")}
-              placeholder="2027-01-15"
-            />
-            <TextField
-              name="end"
-              label="Up to"
-              value={value("end")}
-              placeholder="2027-01-15T08:00Z"
-            />
-            <ChoiceField
-              name="by"
-              label="From and up to bound"
-              value={value("by")}
-              choices={[
+            {text("key", "Key")}
+            {text("group", "Group")}
+            {text("tag", "Tags")}
+            {text("metadata", "Metadata", {
+              placeholder: "plan=pro, region=eu",
+            })}
+            {text("error", "Error code")}
+            {text("start", "From", { placeholder: "2027-01-15" })}
+            {text("end", "Up to", { placeholder: "2027-01-15T08:00Z" })}
+            {choice("by", "From and up to bound", {
+              choices: [
                 ["", "the date"],
                 ["created_at", "when it was created"],
                 ["finished_at", "when it ended"],
-              ]}
-            />
+              ],
+            })}
           </div>
         </details>
       </form>
@@ -231,7 +189,6 @@ function List(
   const path = `${base}/tasks`;
   const here = Object.fromEntries(filter);
   const order = orderOf(query, filter);
-  const isFirst = query.get("cursor") === null;
   const mayChange = may(page, "tasks:write");
   if (list.data.length === 0 && list.next === null) {
     return <Nothing page={page} isFiltered={filter.size > 0} />;
@@ -246,12 +203,7 @@ function List(
           pick={mayChange ? ({ id }) => [id, id] : undefined}
         />
       </Live>
-      <Pager
-        first={isFirst ? undefined : withQuery(path, { ...here, ...order })}
-        next={list.next === null
-          ? undefined
-          : withQuery(path, { ...here, ...order, cursor: list.next })}
-      />
+      <ListPager page={page} list={list} kept={{ ...here, ...order }} />
     </>
   );
   const { count, count_is_exact: isExact = true } = list;
@@ -341,13 +293,13 @@ function columnsOf(
       cell: ({ worker, job }) => <span>{`${worker} · ${job}`}</span>,
     },
     {
-      name: "Date",
-      cell: ({ date }) => <Time at={date} nowMs={nowMs} />,
+      ...{ name: "Date", at: ({ date }) => date, nowMs },
       ...sorting("date"),
     },
     {
       name: "Created",
-      cell: ({ created_at: at }) => <Time at={at} nowMs={nowMs} />,
+      at: ({ created_at: at }) => at,
+      nowMs,
       ...sorting("created_at"),
     },
     {

@@ -12,13 +12,17 @@ import {
   formatLength,
   Live,
   Note,
+  Section,
   Time,
 } from "../../../shared/console/parts.tsx";
 import { Timeline } from "../../../shared/console/timeline.tsx";
+import { prettyJson } from "../parts/form.tsx";
+import { LinkButton } from "../parts/list.tsx";
 import {
   may,
   type PageAnswer,
   type PageCall,
+  pathOf,
   refusalOf,
   type ShownList,
   withQuery,
@@ -33,7 +37,6 @@ import {
   TaskHistory,
 } from "./task_history_part.tsx";
 import {
-  prettyJson,
   type ShownError,
   type ShownTask,
   StatusBadge,
@@ -57,11 +60,17 @@ interface Explanation {
 
 /** Shows a task. */
 export async function taskPage(page: PageCall): Promise<PageAnswer> {
-  const path = `/v1/tasks/${encodeURIComponent(page.params.id ?? "")}`;
-  const answer = await page.ask({ path });
-  const refusal = refusalOf(answer);
-  if (refusal !== undefined) return refusal;
-  const task = answer.body as ShownTask;
+  const path = pathOf("tasks", page);
+  return await page.show<ShownTask>(
+    { path },
+    (task) => showTask(page, { task, path }),
+  );
+}
+
+async function showTask(
+  page: PageCall,
+  { task, path }: { readonly task: ShownTask; readonly path: string },
+): Promise<PageAnswer> {
   const newest = (limit: number): URLSearchParams =>
     new URLSearchParams({ order: "desc", limit: String(limit) });
   const [explained, attempts, history] = await Promise.all([
@@ -70,9 +79,8 @@ export async function taskPage(page: PageCall): Promise<PageAnswer> {
     page.ask({ path: `${path}/history`, query: newest(RECORDS) }),
   ]);
   // A task that was removed meanwhile has none of these.
-  const gone = [explained, attempts, history].map(refusalOf).find((one) =>
-    one !== undefined
-  );
+  const gone = refusalOf(explained) ?? refusalOf(attempts) ??
+    refusalOf(history);
   if (gone !== undefined) return gone;
   const explanation = explained.body as Explanation;
   const silent = await silentWorker(page, task, explanation);
@@ -93,24 +101,24 @@ export async function taskPage(page: PageCall): Promise<PageAnswer> {
         {task.repeat === null
           ? null
           : (
-            <a class="button" href={`${page.base}/schedules/${task.id}`}>
+            <LinkButton page={page} to={`/schedules/${task.id}`}>
               Schedule
-            </a>
+            </LinkButton>
           )}
-        {may(page, "webhooks:read")
-          ? (
-            <a class="button" href={`${page.base}/deliveries?task=${task.id}`}>
-              Deliveries
-            </a>
-          )
-          : null}
-        {isWriter
-          ? (
-            <a class="button" href={`${page.base}/tasks/${task.id}/edit`}>
-              Edit
-            </a>
-          )
-          : null}
+        <LinkButton
+          page={page}
+          to={`/deliveries?task=${task.id}`}
+          needs="webhooks:read"
+        >
+          Deliveries
+        </LinkButton>
+        <LinkButton
+          page={page}
+          to={`/tasks/${task.id}/edit`}
+          needs="tasks:write"
+        >
+          Edit
+        </LinkButton>
       </>
     ),
     content: (
@@ -125,11 +133,15 @@ export async function taskPage(page: PageCall): Promise<PageAnswer> {
           ? <TaskWaitForm page={page} task={task} wait={task.waiting_for} />
           : null}
         {isWriter ? <TaskActions page={page} task={task} /> : null}
-        <History
-          task={task}
-          attempts={(attempts.body as ShownList<ShownAttempt>).data}
-          nowMs={page.nowMs}
-        />
+        <Section id="timeline" title="Timeline">
+          <Timeline
+            label="Attempts and waits"
+            spans={spansOf(task, {
+              attempts: (attempts.body as ShownList<ShownAttempt>).data,
+              nowMs: page.nowMs,
+            })}
+          />
+        </Section>
         {task.error === null ? null : <Failure error={task.error} />}
         <div class="grid">
           <Facts task={task} page={page} />
@@ -203,28 +215,9 @@ function Silence(
   );
 }
 
-function History(
-  { task, attempts, nowMs }: {
-    readonly task: ShownTask;
-    readonly attempts: readonly ShownAttempt[];
-    readonly nowMs: number;
-  },
-): VNode {
-  return (
-    <section aria-labelledby="timeline">
-      <h2 id="timeline">Timeline</h2>
-      <Timeline
-        label="Attempts and waits"
-        spans={spansOf(task, { attempts, nowMs })}
-      />
-    </section>
-  );
-}
-
 function Failure({ error }: { readonly error: ShownError }): VNode {
   return (
-    <section aria-labelledby="error">
-      <h2 id="error">Last error</h2>
+    <Section id="error" title="Last error">
       <FactList
         facts={[
           ["Code", <code>{error.code}</code>],
@@ -240,7 +233,7 @@ function Failure({ error }: { readonly error: ShownError }): VNode {
           text={detailText(error.detail)}
         />
       )}
-    </section>
+    </Section>
   );
 }
 
@@ -262,10 +255,10 @@ function Facts(
   const list = (by: Readonly<Record<string, string>>): string =>
     withQuery(`${base}/tasks`, by);
   const { group, key, parent, lag, duration } = task;
+  const { finished_at: ended, kept_until: keptUntil } = task;
   const repeat = repeatOf(task);
   return (
-    <section aria-labelledby="facts">
-      <h2 id="facts">Facts</h2>
+    <Section id="facts" title="Facts">
       <FactList
         facts={[
           ["Worker", <a href={list({ worker: task.worker })}>{task.worker}</a>],
@@ -274,13 +267,11 @@ function Facts(
           ["Time zone", task.timezone],
           [
             "Repeats",
-            repeat === undefined
-              ? null
-              : (
-                <a href={`${base}/schedules/${task.id}`}>
-                  <RuleText repeat={repeat} />
-                </a>
-              ),
+            repeat && (
+              <a href={`${base}/schedules/${task.id}`}>
+                <RuleText repeat={repeat} />
+              </a>
+            ),
           ],
           [
             "Next dates",
@@ -309,11 +300,8 @@ function Facts(
           ],
           ["Lag", lag === null ? null : formatLength(lag)],
           ["Took", duration === null ? null : formatLength(duration)],
-          ["Key", key === null ? null : <a href={list({ key })}>{key}</a>],
-          [
-            "Group",
-            group === null ? null : <a href={list({ group })}>{group}</a>,
-          ],
+          ["Key", key && <a href={list({ key })}>{key}</a>],
+          ["Group", group && <a href={list({ group })}>{group}</a>],
           ["Priority", task.priority === 0 ? null : task.priority],
           [
             "Tags",
@@ -342,28 +330,14 @@ function Facts(
               </div>
             )),
           ],
-          [
-            "Made by",
-            parent === undefined ? null : <TaskLink base={base} id={parent} />,
-          ],
+          ["Made by", parent && <TaskLink base={base} id={parent} />],
           ["Created", <Time at={task.created_at} />],
-          [
-            "Created by",
-            <ActorName actor={task.created_by} task={task} />,
-          ],
-          [
-            "Ended",
-            task.finished_at === null ? null : <Time at={task.finished_at} />,
-          ],
-          [
-            "Kept until",
-            task.kept_until === undefined
-              ? null
-              : <Time at={task.kept_until} />,
-          ],
+          ["Created by", <ActorName actor={task.created_by} task={task} />],
+          ["Ended", ended && <Time at={ended} />],
+          ["Kept until", keptUntil && <Time at={keptUntil} />],
         ]}
       />
-    </section>
+    </Section>
   );
 }
 
@@ -371,8 +345,7 @@ function Payloads({ task }: { readonly task: ShownTask }): VNode {
   const { data, result, attempt } = task;
   const progress = attempt?.progress ?? null;
   return (
-    <section aria-labelledby="payloads">
-      <h2 id="payloads">Data and result</h2>
+    <Section id="payloads" title="Data and result">
       {data === undefined
         ? <Note>Data and results are hidden: your key does not see them.</Note>
         : (
@@ -390,6 +363,6 @@ function Payloads({ task }: { readonly task: ShownTask }): VNode {
               : <Code id="result" name="Result" text={prettyJson(result)} />}
           </>
         )}
-    </section>
+    </Section>
   );
 }

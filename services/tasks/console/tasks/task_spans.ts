@@ -5,25 +5,18 @@
  */
 
 import type { Span } from "../../../shared/console/timeline.tsx";
+import type { Texts } from "../parts/page.ts";
 import type { ShownError, ShownTask } from "./task_parts.tsx";
 
 /** An attempt as the API shows it. */
-export interface ShownAttempt {
-  /** Its id. */
-  readonly id: string;
-  /** The number of its run, 0 for the first. */
-  readonly run: number;
-  /** How it ended; `running` while it does not. */
-  readonly outcome: string;
-  /** When the attempt began. */
-  readonly started_at: string;
-  /** When it ended; null while it runs. */
-  readonly ended_at: string | null;
-  /** The worker's name for its process. */
-  readonly instance: string | null;
-  /** The last failure; null without one. */
-  readonly error: ShownError | null;
-}
+export type ShownAttempt =
+  & Texts<"id" | "outcome" | "started_at", "ended_at" | "instance">
+  & {
+    /** The number of its run, 0 for the first. */
+    readonly run: number;
+    /** The last failure; null without one. */
+    readonly error: ShownError | null;
+  };
 
 /** The facts of a task that its timeline needs. */
 type TimedTask = Pick<

@@ -6,9 +6,22 @@
  */
 
 import type { VNode } from "preact";
-import { TextArea, TextField } from "../../../shared/console/form.tsx";
-import { CsrfField } from "../../../shared/console/layout.tsx";
-import { type PageAnswer, type PageCall, refusalOf } from "../parts/page.ts";
+import {
+  Buttons,
+  type FormButton,
+  PostForm,
+  TextArea,
+  TextField,
+} from "../../../shared/console/form.tsx";
+import { Section } from "../../../shared/console/parts.tsx";
+import { jsonOf, textOf } from "../parts/form.tsx";
+import {
+  goTo,
+  type PageAnswer,
+  type PageCall,
+  pathOf,
+  refusalOf,
+} from "../parts/page.ts";
 import type { ShownTask, ShownWait } from "./task_parts.tsx";
 
 /** The form that ends the wait; the page says above what it is for. */
@@ -21,18 +34,19 @@ export function TaskWaitForm(
 ): VNode {
   const { event, approval } = wait;
   return (
-    <section aria-labelledby="wait">
-      <h2 id="wait">
-        {approval === undefined ? "Waits for an event" : "Waits for approval"}
-      </h2>
+    <Section
+      id="wait"
+      title={approval === undefined
+        ? "Waits for an event"
+        : "Waits for approval"}
+    >
       <p>
         {approval === undefined ? "Without it" : "Without a decision"} by then
         {wait.on_timeout === "fail"
           ? " the task fails."
           : " its worker goes on, and is told so."}
       </p>
-      <form method="post" action={page.path.split("?", 1)[0]}>
-        <CsrfField csrf={page.csrf} />
+      <PostForm page={page}>
         <input type="hidden" name="version" value={String(task.version)} />
         {approval === undefined
           ? (
@@ -54,55 +68,34 @@ export function TaskWaitForm(
             />
           )}
         <div class="row">
-          {approval === undefined
-            ? (
-              <button
-                type="submit"
-                name="action"
-                value="event"
-                class="primary"
-              >
-                Send the event
-              </button>
-            )
-            : (
-              <>
-                <button
-                  type="submit"
-                  name="action"
-                  value="approve"
-                  class="primary"
-                >
-                  Approve
-                </button>
-                <button
-                  type="submit"
-                  name="action"
-                  value="reject"
-                  class="danger"
-                >
-                  Reject
-                </button>
-              </>
-            )}
+          <Buttons buttons={approval === undefined ? [SEND] : DECIDE} />
         </div>
-      </form>
-    </section>
+      </PostForm>
+    </Section>
   );
 }
+
+const SEND: FormButton = {
+  value: "event",
+  text: "Send the event",
+  kind: "primary",
+};
+const DECIDE: readonly FormButton[] = [
+  { value: "approve", text: "Approve", kind: "primary" },
+  { value: "reject", text: "Reject", kind: "danger" },
+];
 
 /** The actions of that form. */
 export const WAIT_ACTIONS: readonly string[] = ["event", "approve", "reject"];
 
 /** Sends the event, or the decision about the task as the reader has seen it. */
 export async function endWait(page: PageCall): Promise<PageAnswer> {
-  const { form, params } = page;
+  const { form, here } = page;
   const action = form.get("action") ?? "";
-  const task = `/v1/tasks/${encodeURIComponent(params.id ?? "")}`;
-  const headers = { "if-match": `"${form.get("version") ?? ""}"` };
-  const comment = form.get("comment")?.trim() ?? "";
-  const data = readData(form.get("data")?.trim() ?? "");
-  if (data === undefined) return notJson();
+  const task = pathOf("tasks", page);
+  const comment = textOf(form, "comment");
+  const data = jsonOf(form, "data");
+  if (data.kind === "invalid") return NOT_JSON;
   const answer = await page.ask(
     action === "event"
       ? {
@@ -113,40 +106,23 @@ export async function endWait(page: PageCall): Promise<PageAnswer> {
       : {
         method: "POST",
         path: `${task}/approval`,
-        headers,
-        body: {
-          decision: action,
-          ...comment === "" ? {} : { comment },
-        },
+        headers: { "if-match": `"${form.get("version") ?? ""}"` },
+        body: { decision: action, ...comment === null ? {} : { comment } },
       },
   );
-  const [here = ""] = page.path.split("?", 1);
-  return refusalOf(answer) ??
-    { kind: "redirect", to: `${here}?done=${encodeURIComponent(action)}` };
+  return refusalOf(answer) ?? goTo(here, action);
 }
 
-/** The data that was typed; undefined when that is not JSON. */
-function readData(text: string): { readonly value: unknown } | undefined {
-  if (text === "") return { value: null };
-  try {
-    return { value: JSON.parse(text) };
-  } catch {
-    return undefined;
-  }
-}
-
-function notJson(): PageAnswer {
-  return {
-    kind: "refused",
-    answer: {
-      status: 422,
-      headers: {},
-      body: {
-        code: "invalid",
-        title: "The request is not valid",
-        detail: "Cannot send the event: its data is not JSON; a text needs " +
-          "quotes",
-      },
+const NOT_JSON: PageAnswer = {
+  kind: "refused",
+  answer: {
+    status: 422,
+    headers: {},
+    body: {
+      code: "invalid",
+      title: "The request is not valid",
+      detail: "Cannot send the event: its data is not JSON; a text needs " +
+        "quotes",
     },
-  };
-}
+  },
+};

@@ -6,8 +6,7 @@
  */
 
 import type { VNode } from "preact";
-import { ChoiceField, TextField } from "../../../shared/console/form.tsx";
-import { CsrfField } from "../../../shared/console/layout.tsx";
+import { formFields, PostForm } from "../../../shared/console/form.tsx";
 import {
   Code,
   Empty,
@@ -15,20 +14,28 @@ import {
   formatLength,
   Live,
   Note,
+  Section,
   Time,
 } from "../../../shared/console/parts.tsx";
-import { Pager, Table } from "../../../shared/console/table.tsx";
+import { Table } from "../../../shared/console/table.tsx";
 import { EVENT_TYPES } from "../../domain/event_types.ts";
+import { alertName, askAlerts } from "../alerts/alert_pages.tsx";
+import { prettyJson } from "../parts/form.tsx";
 import {
+  FilterForm,
+  LinkButton,
+  ListPager,
+  listQuestion,
+} from "../parts/list.tsx";
+import {
+  goTo,
   may,
   type PageAnswer,
   type PageCall,
+  pathOf,
   refusalOf,
   type ShownList,
-  withQuery,
 } from "../parts/page.ts";
-import { prettyJson } from "../tasks/task_parts.tsx";
-import { receiverNames } from "./webhook_list_page.tsx";
 import {
   DELIVERY_TONES,
   DeliveryBadge,
@@ -36,39 +43,44 @@ import {
   type ShownDelivery,
   type ShownDeliveryDetail,
   Subject,
-} from "./webhook_parts.tsx";
-
-/** Deliveries of a page. */
-const LIMIT = 50;
+} from "./delivery_parts.tsx";
+import { askWebhooks, webhookName } from "./webhook_parts.tsx";
 
 /** The parameters of the filter. */
-const FILTER = ["webhook", "status", "type", "task"] as const;
+const FILTER = ["webhook", "status", "type", "task"];
+
+/** What the receivers of deliveries are called, by id. */
+async function receiverNames(
+  page: PageCall,
+): Promise<ReadonlyMap<string, string>> {
+  const [webhooks, alerts] = await Promise.all([
+    askWebhooks(page),
+    askAlerts(page),
+  ]);
+  return new Map([
+    ...webhooks.map((webhook) => [webhook.id, webhookName(webhook)] as const),
+    ...alerts.map((alert) => [alert.id, alertName(alert)] as const),
+  ]);
+}
 
 /** Shows a page of the list. */
 export async function deliveryListPage(page: PageCall): Promise<PageAnswer> {
-  const { base, query, nowMs } = page;
-  const filter = Object.fromEntries(
-    FILTER.map((name) => [name, query.get(name)?.trim() ?? ""]),
+  const kept = Object.fromEntries(
+    FILTER.map((name) => [name, page.query.get(name)?.trim() ?? ""]),
   );
-  const cursor = query.get("cursor") ?? "";
-  const asked = Object.entries({ ...filter, cursor, limit: String(LIMIT) })
-    .filter(([, value]) => value !== "");
   const [answer, names] = await Promise.all([
-    page.ask({ path: "/v1/deliveries", query: new URLSearchParams(asked) }),
+    page.ask(listQuestion(page, "/v1/deliveries", kept)),
     receiverNames(page),
   ]);
-  const refusal = refusalOf(answer);
-  if (refusal !== undefined) return refusal;
-  const { data, next } = answer.body as ShownList<ShownDelivery>;
-  const path = `${base}/deliveries`;
-  return {
+  const list = answer.body as ShownList<ShownDelivery>;
+  return refusalOf(answer) ?? {
     kind: "page",
     title: "Deliveries",
-    actions: <a class="button" href={`${base}/webhooks`}>Webhooks</a>,
+    actions: <LinkButton page={page} to="/webhooks">Webhooks</LinkButton>,
     content: (
       <>
-        <Filters path={path} filter={filter} names={names} />
-        {data.length === 0 && next === null
+        <Filters page={page} kept={kept} names={names} />
+        {list.data.length === 0 && list.next === null
           ? (
             <Empty>
               <p>No delivery matches. Deliveries are kept for 7 days.</p>
@@ -76,18 +88,8 @@ export async function deliveryListPage(page: PageCall): Promise<PageAnswer> {
           )
           : (
             <Live id="deliveries">
-              <DeliveryTable
-                base={base}
-                nowMs={nowMs}
-                deliveries={data}
-                names={names}
-              />
-              <Pager
-                first={cursor === "" ? undefined : withQuery(path, filter)}
-                next={next === null
-                  ? undefined
-                  : withQuery(path, { ...filter, cursor: next })}
-              />
+              <DeliveryTable page={page} deliveries={list.data} names={names} />
+              <ListPager page={page} list={list} kept={kept} />
             </Live>
           )}
       </>
@@ -96,68 +98,41 @@ export async function deliveryListPage(page: PageCall): Promise<PageAnswer> {
 }
 
 function Filters(
-  { path, filter, names }: {
-    readonly path: string;
-    readonly filter: Readonly<Record<string, string>>;
+  { page, kept, names }: {
+    readonly page: PageCall;
+    readonly kept: Readonly<Record<string, string>>;
     readonly names: ReadonlyMap<string, string>;
   },
 ): VNode {
-  const value = (name: typeof FILTER[number]) => ({
-    name,
-    value: filter[name],
-  });
+  const { text, choice } = formFields(new URLSearchParams(kept));
+  const isWhole = Object.values(kept).every((one) => one === "");
   return (
-    <search class="section">
-      <form method="get" action={path} class="filters">
-        <ChoiceField
-          {...value("status")}
-          label="Status"
-          choices={[
-            ["", "Any status"],
-            ...Object.keys(DELIVERY_TONES).map((one) => [one, one] as const),
-          ]}
-        />
-        <ChoiceField
-          {...value("webhook")}
-          label="To"
-          choices={[["", "Any receiver"], ...names]}
-        />
-        <TextField {...value("type")} label="Type" offers={EVENT_TYPES} />
-        <TextField
-          {...value("task")}
-          label="Task"
-          placeholder="tsk_…"
-          isSearch
-        />
-        <div class="row">
-          <button type="submit" class="primary">Show</button>
-          {Object.values(filter).every((one) => one === "")
-            ? null
-            : <a class="button" href={path}>All deliveries</a>}
-        </div>
-      </form>
-    </search>
+    <FilterForm page={page} reset={isWhole ? undefined : "All deliveries"}>
+      {choice("status", "Status", {
+        choices: [
+          ["", "Any status"],
+          ...Object.keys(DELIVERY_TONES).map((one) => [one, one] as const),
+        ],
+      })}
+      {choice("webhook", "To", { choices: [["", "Any receiver"], ...names] })}
+      {text("type", "Type", { offers: EVENT_TYPES })}
+      {text("task", "Task", { placeholder: "tsk_…", isSearch: true })}
+    </FilterForm>
   );
-}
-
-function deliveryPath({ params: { id = "" } }: PageCall): string {
-  return `/v1/deliveries/${encodeURIComponent(id)}`;
 }
 
 /** Sends the event of a delivery again. */
 export async function redeliver(page: PageCall): Promise<PageAnswer> {
-  const path = `${deliveryPath(page)}/redeliver`;
+  const path = `${pathOf("deliveries", page)}/redeliver`;
   const answer = await page.ask({ method: "POST", path });
-  const [here = ""] = page.path.split("?", 1);
-  return refusalOf(answer) ??
-    { kind: "redirect", to: `${here}?done=redelivered` };
+  return refusalOf(answer) ?? goTo(page.here, "redelivered");
 }
 
 /** Shows a delivery. */
 export async function deliveryPage(page: PageCall): Promise<PageAnswer> {
-  const { base, path, csrf } = page;
+  const { base } = page;
   const [answer, names] = await Promise.all([
-    page.ask({ path: deliveryPath(page) }),
+    page.ask({ path: pathOf("deliveries", page) }),
     receiverNames(page),
   ]);
   const refusal = refusalOf(answer);
@@ -170,10 +145,10 @@ export async function deliveryPage(page: PageCall): Promise<PageAnswer> {
     title: `Delivery of ${delivery.type}`,
     actions: canBeSent && may(page, "webhooks:write")
       ? (
-        <form method="post" action={path.split("?", 1)[0]}>
-          <CsrfField csrf={csrf} />
-          <button type="submit" class="primary">Send again</button>
-        </form>
+        <PostForm
+          page={page}
+          buttons={[{ text: "Send again", kind: "primary" }]}
+        />
       )
       : null,
     content: (
@@ -197,8 +172,7 @@ export async function deliveryPage(page: PageCall): Promise<PageAnswer> {
           />
         </section>
         <div class="grid">
-          <section aria-labelledby="request">
-            <h2 id="request">Request</h2>
+          <Section id="request" title="Request">
             <FactList
               facts={[
                 ["webhook-id", <code>{delivery.event}</code>],
@@ -214,9 +188,8 @@ export async function deliveryPage(page: PageCall): Promise<PageAnswer> {
               name="Body, indented"
               text={indented(delivery.request)}
             />
-          </section>
-          <section aria-labelledby="answer">
-            <h2 id="answer">Last answer</h2>
+          </Section>
+          <Section id="answer" title="Last answer">
             {delivery.answer === null || delivery.answer === ""
               ? <p class="dim">It had no body, or none came.</p>
               : (
@@ -227,7 +200,7 @@ export async function deliveryPage(page: PageCall): Promise<PageAnswer> {
                   wraps
                 />
               )}
-          </section>
+          </Section>
         </div>
         <Calls log={delivery.log} />
       </Live>
@@ -276,16 +249,12 @@ function Lead(
 function Calls({ log }: Pick<ShownDeliveryDetail, "log">): VNode | null {
   if (log.length === 0) return null;
   return (
-    <section aria-labelledby="calls">
-      <h2 id="calls">Calls</h2>
+    <Section id="calls" title="Calls">
       <Table
         label="Calls"
         rows={log}
         columns={[
-          {
-            name: "At",
-            cell: ({ started_at: at }) => <Time at={at} />,
-          },
+          { name: "At", at: ({ started_at: at }) => at },
           {
             name: "Outcome",
             cell: ({ outcome }) => outcome.replaceAll("_", " "),
@@ -309,6 +278,6 @@ function Calls({ log }: Pick<ShownDeliveryDetail, "log">): VNode | null {
           },
         ]}
       />
-    </section>
+    </Section>
   );
 }

@@ -5,57 +5,49 @@
  * @module
  */
 
-import type { ComponentChildren, VNode } from "preact";
-import { CsrfField } from "../../../shared/console/layout.tsx";
-import { Live } from "../../../shared/console/parts.tsx";
+import type { VNode } from "preact";
+import { type FormButton, PostForm } from "../../../shared/console/form.tsx";
+import { Live, Section } from "../../../shared/console/parts.tsx";
 import type { ApiAnswer } from "../../http/ask_api.ts";
 import type { ShownResult } from "../parts/call_result.tsx";
 import {
+  goTo,
   type PageAnswer,
   type PageCall,
   refusalOf,
   type ShownList,
 } from "../parts/page.ts";
-import { DeliveryTable, type ShownDelivery } from "./webhook_parts.tsx";
+import { DeliveryTable, type ShownDelivery } from "./delivery_parts.tsx";
 
 /** Deliveries that a page shows. */
 const DELIVERIES = 10;
 
 /** Buttons for what is sent messages. */
 export function ReceiverActions(
-  { page, isEnabled, question, children }: {
+  { page, isEnabled, question, more = [] }: {
     readonly page: PageCall;
     /** Whether it is sent messages. */
     readonly isEnabled: boolean;
     /** What is asked before it is removed. */
     readonly question: string;
     /** Further buttons. @default none */
-    readonly children?: ComponentChildren;
+    readonly more?: readonly FormButton[];
   },
 ): VNode {
   return (
     <section aria-label="Actions">
-      <form method="post" action={page.path.split("?", 1)[0]} class="row">
-        <CsrfField csrf={page.csrf} />
-        <button type="submit" name="action" value="test">Send a test</button>
-        {isEnabled
-          ? <button type="submit" name="action" value="disable">Disable</button>
-          : (
-            <button type="submit" name="action" value="enable" class="primary">
-              Enable again
-            </button>
-          )}
-        {children}
-        <button
-          type="submit"
-          name="action"
-          value="remove"
-          class="danger"
-          data-confirm={question}
-        >
-          Remove
-        </button>
-      </form>
+      <PostForm
+        page={page}
+        kind="row"
+        buttons={[
+          { value: "test", text: "Send a test" },
+          isEnabled
+            ? { value: "disable", text: "Disable" }
+            : { value: "enable", text: "Enable again", kind: "primary" },
+          ...more,
+          { value: "remove", text: "Remove", question },
+        ]}
+      />
     </section>
   );
 }
@@ -70,24 +62,22 @@ export async function actOnReceiver(
     readonly show: (page: PageCall, result: ShownResult) => Promise<PageAnswer>;
   },
 ): Promise<PageAnswer> {
-  const [here = ""] = page.path.split("?", 1);
-  const action = page.form.get("action");
+  const { here, form } = page;
+  const action = form.get("action");
   if (action === "test") {
-    const answer = await page.ask({ method: "POST", path: `${path}/test` });
-    return refusalOf(answer) ?? await show(page, answer.body as ShownResult);
+    return await page.show<ShownResult>(
+      { method: "POST", path: `${path}/test` },
+      (result) => show(page, result),
+    );
   }
   if (action === "remove") {
     const answer = await page.ask({ method: "DELETE", path });
     const list = here.slice(0, here.lastIndexOf("/"));
-    return refusalOf(answer) ??
-      { kind: "redirect", to: `${list}?done=removed` };
+    return refusalOf(answer) ?? goTo(list, "removed");
   }
-  const answer = await page.ask({
-    method: "PATCH",
-    path,
-    body: { enabled: action === "enable" },
-  });
-  return refusalOf(answer) ?? { kind: "redirect", to: `${here}?done=saved` };
+  const body = { enabled: action === "enable" };
+  const answer = await page.ask({ method: "PATCH", path, body });
+  return refusalOf(answer) ?? goTo(here, "saved");
 }
 
 /** Asks for the newest deliveries of a webhook or an alert. */
@@ -103,7 +93,7 @@ export async function askNewest(
 
 /** Shows the newest deliveries of a webhook or an alert. */
 export function NewestDeliveries(
-  { page: { base, nowMs }, id, answer }: {
+  { page, id, answer }: {
     readonly page: PageCall;
     readonly id: string;
     /** What {@linkcode askNewest} gave. */
@@ -113,19 +103,18 @@ export function NewestDeliveries(
   const { data } = answer.body as ShownList<ShownDelivery>;
   return (
     <Live id="newest">
-      <section aria-labelledby="deliveries">
-        <h2 id="deliveries">Newest deliveries</h2>
+      <Section id="deliveries" title="Newest deliveries">
         {data.length === 0 ? <p class="dim">It was sent nothing yet.</p> : (
           <>
-            <DeliveryTable base={base} nowMs={nowMs} deliveries={data} />
+            <DeliveryTable page={page} deliveries={data} />
             <p>
-              <a href={`${base}/deliveries?webhook=${id}`}>
+              <a href={`${page.base}/deliveries?webhook=${id}`}>
                 All its deliveries
               </a>
             </p>
           </>
         )}
-      </section>
+      </Section>
     </Live>
   );
 }

@@ -4,78 +4,51 @@
  * @module
  */
 
+import { formatCount, Time } from "../../../shared/console/parts.tsx";
+import type { Column } from "../../../shared/console/table.tsx";
+import { LinkButton, listQuestion, LiveList } from "../parts/list.tsx";
 import {
-  Empty,
-  formatCount,
-  Live,
-  Time,
-} from "../../../shared/console/parts.tsx";
-import { type Column, Pager, Table } from "../../../shared/console/table.tsx";
-import {
-  may,
   type PageAnswer,
   type PageCall,
-  refusalOf,
   type ShownList,
   withQuery,
 } from "../parts/page.ts";
-import { type ShownWorker, WorkerBadge } from "./worker_parts.tsx";
-
-/** Workers of a page. */
-const LIMIT = 50;
+import {
+  type ShownWorker,
+  WORKER_COUNTS,
+  WorkerBadge,
+} from "./worker_parts.tsx";
 
 /** Shows a page of the list. */
 export async function workerListPage(page: PageCall): Promise<PageAnswer> {
-  const { base, query } = page;
-  const cursor = query.get("cursor") ?? "";
-  const asked = Object.entries({ limit: String(LIMIT), cursor })
-    .filter(([, value]) => value !== "");
-  const answer = await page.ask({
-    path: "/v1/workers",
-    query: new URLSearchParams(asked),
-  });
-  const { data, next } = answer.body as ShownList<ShownWorker>;
-  const path = `${base}/workers`;
-  return refusalOf(answer) ?? {
+  const question = listQuestion(page, "/v1/workers");
+  return await page.show<ShownList<ShownWorker>>(question, (list) => ({
     kind: "page",
     title: "Workers",
-    actions: may(page, "workers:write")
-      ? <a class="button primary" href={`${path}/new`}>New worker</a>
-      : null,
-    content: data.length === 0
-      ? (
-        <Empty>
-          <p>There are no workers yet. Tasks need one that does them.</p>
-        </Empty>
-      )
-      : (
-        <Live id="workers">
-          <Table label="Workers" rows={data} columns={columnsOf(page)} />
-          <Pager
-            first={cursor === "" ? undefined : path}
-            next={next === null ? undefined : withQuery(path, { cursor: next })}
-          />
-        </Live>
-      ),
-  };
+    actions: (
+      <LinkButton
+        page={page}
+        to="/workers/new"
+        needs="workers:write"
+        kind="primary"
+      >
+        New worker
+      </LinkButton>
+    ),
+    content: (
+      <LiveList
+        page={page}
+        id="workers"
+        label="Workers"
+        list={list}
+        empty="There are no workers yet. Tasks need one that does them."
+        columns={columnsOf(page)}
+      />
+    ),
+  }));
 }
 
 function columnsOf({ base, nowMs }: PageCall): readonly Column<ShownWorker>[] {
-  const count = (
-    name: string,
-    status: keyof ShownWorker["counts"],
-  ): Column<ShownWorker> => ({
-    name,
-    isNumber: true,
-    cell: ({ name, counts: { [status]: count } }) =>
-      count === 0
-        ? "0"
-        : (
-          <a href={withQuery(`${base}/tasks`, { worker: name, status })}>
-            {formatCount(count)}
-          </a>
-        ),
-  });
   return [
     {
       name: "Worker",
@@ -97,9 +70,17 @@ function columnsOf({ base, nowMs }: PageCall): readonly Column<ShownWorker>[] {
       isNumber: true,
       cell: ({ kind, instances }) => kind === "push" ? null : instances.length,
     },
-    count("Waiting", "waiting"),
-    count("Running", "running"),
-    count("Retry", "retry"),
-    count("Failed", "failed"),
+    ...WORKER_COUNTS.map((status): Column<ShownWorker> => ({
+      name: status[0]?.toUpperCase() + status.slice(1),
+      isNumber: true,
+      cell: ({ name, counts: { [status]: count } }) =>
+        count === 0
+          ? "0"
+          : (
+            <a href={withQuery(`${base}/tasks`, { worker: name, status })}>
+              {formatCount(count)}
+            </a>
+          ),
+    })),
   ];
 }

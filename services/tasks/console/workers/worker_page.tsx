@@ -5,28 +5,34 @@
  */
 
 import type { VNode } from "preact";
-import { CsrfField } from "../../../shared/console/layout.tsx";
+import { PostForm } from "../../../shared/console/form.tsx";
 import {
   FactList,
   formatCount,
   formatLength,
   Live,
   Note,
+  Section,
   Tiles,
   Time,
 } from "../../../shared/console/parts.tsx";
 import { Table } from "../../../shared/console/table.tsx";
+import { prettyJson } from "../parts/form.tsx";
+import { LinkButton } from "../parts/list.tsx";
 import {
+  goTo,
   may,
   type PageAnswer,
   type PageCall,
+  pathOf,
   refusalOf,
   withQuery,
 } from "../parts/page.ts";
-import { durationWords, prettyJson } from "../tasks/task_parts.tsx";
+import { durationWords } from "../tasks/task_parts.tsx";
 import { askSecrets, WorkerSecrets } from "./worker_secrets.tsx";
 import {
   type ShownWorker,
+  WORKER_COUNTS,
   WorkerBadge,
   WorkerSentence,
 } from "./worker_parts.tsx";
@@ -34,58 +40,66 @@ import {
 /** Shows a worker. */
 export async function workerPage(page: PageCall): Promise<PageAnswer> {
   const { base, nowMs } = page;
-  const answer = await page.ask({ path: workerPath(page) });
-  const refusal = refusalOf(answer);
-  if (refusal !== undefined) return refusal;
-  const worker = answer.body as ShownWorker;
-  const secrets = may(page, "secrets:read")
-    ? await askSecrets(page, worker.id)
-    : undefined;
-  const isWriter = may(page, "workers:write");
-  const here = `${base}/workers/${worker.id}`;
-  return {
-    kind: "page",
-    title: `Worker ${worker.name}`,
-    heading: <span>{worker.name}</span>,
-    actions: isWriter
-      ? (
-        <>
-          {worker.kind === "push"
-            ? <a class="button" href={`${here}/test`}>Test call</a>
-            : null}
-          <a class="button" href={`${here}/edit`}>Edit</a>
-        </>
-      )
-      : null,
-    content: (
-      <>
-        <Live id="worker">
-          <Note tone={worker.status === "stale" ? "bad" : "busy"}>
-            <p class="lead">
-              <WorkerBadge status={worker.status} />{" "}
-              <WorkerSentence worker={worker} nowMs={nowMs} />
-            </p>
-          </Note>
-          <Counts worker={worker} base={base} />
-          {worker.kind === "push"
-            ? null
-            : <Instances worker={worker} nowMs={nowMs} />}
-        </Live>
-        {isWriter ? <Actions page={page} worker={worker} /> : null}
-        <div class="grid">
-          <Definition worker={worker} />
-          {secrets === undefined
-            ? null
-            : <WorkerSecrets page={page} worker={worker} secrets={secrets} />}
-        </div>
-      </>
-    ),
-  };
-}
-
-/** The path of the API of the worker that a page is of. */
-export function workerPath({ params: { id = "" } }: PageCall): string {
-  return `/v1/workers/${encodeURIComponent(id)}`;
+  return await page.show<ShownWorker>(
+    { path: pathOf("workers", page) },
+    async (worker) => {
+      const secrets = may(page, "secrets:read")
+        ? await askSecrets(page, worker.id)
+        : undefined;
+      const isWriter = may(page, "workers:write");
+      const here = `/workers/${worker.id}`;
+      return {
+        kind: "page",
+        title: `Worker ${worker.name}`,
+        heading: <span>{worker.name}</span>,
+        actions: (
+          <>
+            {worker.kind === "push"
+              ? (
+                <LinkButton
+                  page={page}
+                  to={`${here}/test`}
+                  needs="workers:write"
+                >
+                  Test call
+                </LinkButton>
+              )
+              : null}
+            <LinkButton page={page} to={`${here}/edit`} needs="workers:write">
+              Edit
+            </LinkButton>
+          </>
+        ),
+        content: (
+          <>
+            <Live id="worker">
+              <Note tone={worker.status === "stale" ? "bad" : "busy"}>
+                <p class="lead">
+                  <WorkerBadge status={worker.status} />{" "}
+                  <WorkerSentence worker={worker} nowMs={nowMs} />
+                </p>
+              </Note>
+              <Counts worker={worker} base={base} />
+              {worker.kind === "push"
+                ? null
+                : <Instances worker={worker} nowMs={nowMs} />}
+            </Live>
+            {isWriter ? <Actions page={page} worker={worker} /> : null}
+            <div class="grid">
+              <Definition worker={worker} />
+              {secrets === undefined ? null : (
+                <WorkerSecrets
+                  page={page}
+                  worker={worker}
+                  secrets={secrets}
+                />
+              )}
+            </div>
+          </>
+        ),
+      };
+    },
+  );
 }
 
 function Counts(
@@ -96,7 +110,7 @@ function Counts(
 ): VNode {
   return (
     <Tiles
-      tiles={(["waiting", "running", "retry", "failed"] as const).map(
+      tiles={WORKER_COUNTS.map(
         (status) => ({
           name: status,
           value: formatCount(counts[status]),
@@ -117,8 +131,7 @@ function Instances(
   },
 ): VNode {
   return (
-    <section aria-labelledby="instances">
-      <h2 id="instances">Instances</h2>
+    <Section id="instances" title="Instances">
       {instances.length === 0
         ? (
           <p class="dim">
@@ -134,51 +147,41 @@ function Instances(
                 name: "Instance",
                 cell: ({ name }) => <span class="mono">{name}</span>,
               },
-              {
-                name: "Last asked",
-                cell: ({ last_seen_at: at }) => <Time at={at} nowMs={nowMs} />,
-              },
+              { name: "Last asked", at: ({ last_seen_at: at }) => at, nowMs },
             ]}
           />
         )}
-    </section>
+    </Section>
   );
 }
 
 function Actions(
-  { page, worker }: { readonly page: PageCall; readonly worker: ShownWorker },
+  { page, worker: { paused } }: {
+    readonly page: PageCall;
+    readonly worker: ShownWorker;
+  },
 ): VNode {
-  const { base, csrf } = page;
   return (
     <section aria-label="Actions">
-      <form
-        method="post"
-        action={`${base}/workers/${worker.id}`}
-        class="row"
-      >
-        <CsrfField csrf={csrf} />
-        {worker.paused
-          ? <button type="submit" name="action" value="resume">Resume</button>
-          : <button type="submit" name="action" value="pause">Pause</button>}
-        <button
-          type="submit"
-          name="action"
-          value="remove"
-          class="danger"
-          data-confirm="Remove this worker with its secrets and credentials?"
-        >
-          Remove
-        </button>
-        <button
-          type="submit"
-          name="action"
-          value="remove-all"
-          class="danger"
-          data-confirm="Cancel all live tasks of this worker and remove it?"
-        >
-          Remove and cancel its tasks
-        </button>
-      </form>
+      <PostForm
+        page={page}
+        kind="row"
+        buttons={[
+          paused
+            ? { value: "resume", text: "Resume" }
+            : { value: "pause", text: "Pause" },
+          {
+            value: "remove",
+            text: "Remove",
+            question: "Remove this worker with its secrets and credentials?",
+          },
+          {
+            value: "remove-all",
+            text: "Remove and cancel its tasks",
+            question: "Cancel all live tasks of this worker and remove it?",
+          },
+        ]}
+      />
     </section>
   );
 }
@@ -186,8 +189,7 @@ function Actions(
 function Definition({ worker }: { readonly worker: ShownWorker }): VNode {
   const { jobs, limits, headers, retry } = worker;
   return (
-    <section aria-labelledby="definition">
-      <h2 id="definition">Definition</h2>
+    <Section id="definition" title="Definition">
       <FactList
         facts={[
           ["Id", <span class="mono">{worker.id}</span>],
@@ -214,10 +216,7 @@ function Definition({ worker }: { readonly worker: ShownWorker }): VNode {
               ? "as many as the plan allows"
               : worker.concurrency,
           ],
-          [
-            "Limits",
-            limits === null ? null : <code>{prettyJson(limits)}</code>,
-          ],
+          ["Limits", limits && <code>{prettyJson(limits)}</code>],
           ["Attempt", formatLength(worker.timeout)],
           ["Lease", durationWords(worker.lease)],
           [
@@ -234,14 +233,14 @@ function Definition({ worker }: { readonly worker: ShownWorker }): VNode {
           ["Changed", <Time at={worker.updated_at} />],
         ]}
       />
-    </section>
+    </Section>
   );
 }
 
 /** Does what a button of a worker's page says. */
 export async function actOnWorker(page: PageCall): Promise<PageAnswer> {
   const { base, form } = page;
-  const path = workerPath(page);
+  const path = pathOf("workers", page);
   const action = form.get("action") ?? "";
   if (action === "remove" || action === "remove-all") {
     const answer = await page.ask({
@@ -251,14 +250,11 @@ export async function actOnWorker(page: PageCall): Promise<PageAnswer> {
         ? {}
         : { query: new URLSearchParams({ cancel: "true" }) }),
     });
-    return refusalOf(answer) ??
-      { kind: "redirect", to: `${base}/workers?done=removed` };
+    return refusalOf(answer) ?? goTo(`${base}/workers`, "removed");
   }
   const answer = await page.ask({
     method: "POST",
     path: `${path}/${encodeURIComponent(action)}`,
   });
-  const [here = ""] = page.path.split("?", 1);
-  return refusalOf(answer) ??
-    { kind: "redirect", to: `${here}?done=worker_${action}` };
+  return refusalOf(answer) ?? goTo(page.here, `worker_${action}`);
 }

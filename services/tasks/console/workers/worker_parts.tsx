@@ -5,72 +5,49 @@
  */
 
 import type { VNode } from "preact";
+import type { WorkerDefinition } from "../../domain/records.ts";
+import type { Texts } from "../parts/page.ts";
 import { Badge, Time, type Tone } from "../../../shared/console/parts.tsx";
 
+/** The statuses of tasks that are counted for each worker. */
+export const WORKER_COUNTS = ["waiting", "running", "retry", "failed"] as const;
+
 /** A worker, with the fields that pages show. */
-export interface ShownWorker {
-  /** Begins with `wrk_`. */
-  readonly id: string;
-  /** What tasks name it by. */
-  readonly name: string;
-  /** Whether it is called or asks for tasks. */
-  readonly kind: "push" | "pull";
-  /** Where it is called; null for one that asks. */
-  readonly url: string | null;
-  /** How it is called. */
-  readonly method: string;
-  /** Headers of its calls. */
-  readonly headers: Readonly<Record<string, string>>;
-  /** Its jobs, each with what it has of its own; null for any. */
-  readonly jobs:
-    | Readonly<Record<string, Readonly<Record<string, unknown>>>>
-    | null;
-  /** Most tasks under way at once; 0 for as many as the plan allows. */
-  readonly concurrency: number;
-  /** Limits besides; null for no others. */
-  readonly limits: Readonly<Record<string, unknown>> | null;
-  /** How long an attempt may take, in milliseconds. */
-  readonly timeout: number;
-  /** How long a lease lasts, in ISO 8601. */
-  readonly lease: string;
-  /** Its retries; absent for those of the service, null for none. */
-  readonly retry?: unknown;
-  /** Lost attempts in a row after which the next one is a failure. */
-  readonly max_lost: number;
-  /** Whether it is given nothing. */
-  readonly paused: boolean;
-  /** Whether its calls are signed with a key pair too. */
-  readonly asymmetric: boolean;
-  /** The public half of the pair. */
-  readonly public_key: string | null;
-  /** The secret of its calls; in the answer that made it alone. */
-  readonly signing_secret?: string | null;
-  /** Since when it is paused. */
-  readonly paused_at: string | null;
-  /** Who has paused it. */
-  readonly paused_by: string | null;
-  /** How it is now. */
-  readonly status: "idle" | "active" | "stale" | "paused";
-  /** When it last asked for tasks. */
-  readonly last_seen_at: string | null;
-  /** Its processes. */
-  readonly instances: readonly {
-    /** What the process calls itself. */
-    readonly name: string;
-    /** When it last asked for tasks. */
-    readonly last_seen_at: string;
-  }[];
-  /** How many tasks it has in each status. */
-  readonly counts: Readonly<
-    Record<"waiting" | "running" | "retry" | "failed", number>
-  >;
-  /** When it was created. */
-  readonly created_at: string;
-  /** When its definition changed last. */
-  readonly updated_at: string;
-  /** Grows with each change. */
-  readonly version: number;
-}
+export type ShownWorker =
+  & Pick<
+    WorkerDefinition,
+    "id" | "name" | "kind" | "method" | "headers" | "concurrency" | "version"
+  >
+  & Texts<
+    "lease" | "created_at" | "updated_at",
+    "url" | "public_key" | "paused_at" | "paused_by" | "last_seen_at"
+  >
+  & {
+    /** Its jobs, each with what it has of its own; null for any. */
+    readonly jobs:
+      | Readonly<Record<string, Readonly<Record<string, unknown>>>>
+      | null;
+    /** Limits besides; null for no others. */
+    readonly limits: Readonly<Record<string, unknown>> | null;
+    /** How long an attempt may take, in milliseconds. */
+    readonly timeout: number;
+    /** Its retries; absent for those of the service, null for none. */
+    readonly retry?: unknown;
+    /** Lost attempts in a row after which the next one is a failure. */
+    readonly max_lost: number;
+    /** Whether it is given nothing. */
+    readonly paused: boolean;
+    /** Whether its calls are signed with a key pair too. */
+    readonly asymmetric: boolean;
+    /** The secret of its calls; in the answer that made it alone. */
+    readonly signing_secret?: string | null;
+    /** How it is now. */
+    readonly status: "idle" | "active" | "stale" | "paused";
+    /** Its processes, and when each last asked for tasks. */
+    readonly instances: readonly Texts<"name" | "last_seen_at">[];
+    /** How many tasks it has in each status. */
+    readonly counts: Readonly<Record<typeof WORKER_COUNTS[number], number>>;
+  };
 
 const TONES: Readonly<Record<ShownWorker["status"], Tone>> = {
   idle: "dim",

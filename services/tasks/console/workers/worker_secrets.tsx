@@ -5,41 +5,40 @@
  * @module
  */
 
-import type { VNode } from "preact";
-import { TextField } from "../../../shared/console/form.tsx";
-import { CsrfField } from "../../../shared/console/layout.tsx";
-import { Time } from "../../../shared/console/parts.tsx";
-import { Table } from "../../../shared/console/table.tsx";
-import { textOf } from "../parts/form_faults.tsx";
+import type { ComponentChildren, VNode } from "preact";
 import {
+  type FormButton,
+  PostForm,
+  TextField,
+} from "../../../shared/console/form.tsx";
+import { Section, Time } from "../../../shared/console/parts.tsx";
+import { Table } from "../../../shared/console/table.tsx";
+import { textOf } from "../parts/form.tsx";
+import {
+  goTo,
   may,
   type PageAnswer,
   type PageCall,
+  pathOf,
   refusalOf,
   type ShownList,
+  type Texts,
 } from "../parts/page.ts";
 import { shownOncePage } from "../parts/shown_once.tsx";
 import type { ShownWorker } from "./worker_parts.tsx";
 
 /** A secret as the API shows it: what it is, and never its value. */
 export type ShownSecret =
-  | {
+  | Texts<"name" | "updated_at"> & {
     readonly type: "value";
-    readonly name: string;
     readonly version: number;
-    readonly updated_at: string;
   }
-  | {
+  | Texts<"id", "name" | "expires_at" | "last_used_at"> & {
     readonly type: "credential";
-    readonly id: string;
-    readonly name: string | null;
-    readonly expires_at: string | null;
-    readonly last_used_at: string | null;
   }
-  | {
+  | Texts<never, "expires_at"> & {
     readonly type: "signing";
     readonly number: number;
-    readonly expires_at: string | null;
   };
 
 /** Asks for the secrets of a worker; none where the API refuses them. */
@@ -64,8 +63,7 @@ export function WorkerSecrets(
   const isWriter = may(page, "secrets:write");
   const action = `${page.base}/workers/${worker.id}/secrets`;
   return (
-    <section aria-labelledby="secrets">
-      <h2 id="secrets">Secrets</h2>
+    <Section id="secrets" title="Secrets">
       {secrets.length === 0 ? <p class="dim">There are none.</p> : (
         <Table
           label="Secrets"
@@ -93,7 +91,7 @@ export function WorkerSecrets(
         />
       )}
       {isWriter ? <Forms page={page} action={action} worker={worker} /> : null}
-    </section>
+    </Section>
   );
 }
 
@@ -149,98 +147,101 @@ function RemoveButton(
 ): VNode {
   const name = secret.type === "value" ? secret.name : secret.id;
   return (
-    <form method="post" action={action}>
-      <CsrfField csrf={page.csrf} />
-      <input type="hidden" name="name" value={name} />
-      <button
-        type="submit"
-        class="plain danger"
-        name="action"
-        value="remove"
-        data-confirm={secret.type === "value"
+    <PostForm
+      page={page}
+      to={action}
+      buttons={[{
+        value: "remove",
+        text: (
+          <>
+            {secret.type === "value" ? "Remove" : "Revoke"}
+            <span class="hidden">{` ${name}`}</span>
+          </>
+        ),
+        kind: "plain danger",
+        question: secret.type === "value"
           ? `Remove ${name}? Calls that need it fail.`
-          : `Revoke ${name}? Who uses it is refused at once.`}
-      >
-        {secret.type === "value" ? "Remove" : "Revoke"}
-        <span class="hidden">{` ${name}`}</span>
-      </button>
-    </form>
+          : `Revoke ${name}? Who uses it is refused at once.`,
+      }]}
+    >
+      <input type="hidden" name="name" value={name} />
+    </PostForm>
   );
 }
 
 function Forms(
-  { page: { csrf }, action, worker }: {
+  { page, action, worker }: {
     readonly page: PageCall;
     readonly action: string;
     readonly worker: ShownWorker;
   },
 ): VNode {
+  const form = (
+    title: string,
+    button: FormButton,
+    fields: ComponentChildren,
+  ): VNode => (
+    <details class="more">
+      <summary>{title}</summary>
+      <PostForm page={page} to={action} buttons={[button]}>{fields}</PostForm>
+    </details>
+  );
   return (
     <>
-      <details class="more">
-        <summary>Set a value</summary>
-        <form method="post" action={action}>
-          <CsrfField csrf={csrf} />
-          <TextField
-            name="name"
-            label="Name of the value"
-            placeholder="MAILER_KEY"
-            hint={
-              <>
-                Calls carry it as <code>{"{{secrets.NAME}}"}</code>.
-              </>
-            }
-            isRequired
-          />
-          <TextField
-            name="value"
-            label="Value"
-            type="password"
-            autocomplete="new-password"
-            hint="It is not shown again. A name that is there gets a new version."
-            isRequired
-          />
-          <button type="submit" name="action" value="set">Set</button>
-        </form>
-      </details>
-      <details class="more">
-        <summary>Make a credential</summary>
-        <form method="post" action={action}>
-          <CsrfField csrf={csrf} />
+      {form(
+        "Set a value",
+        { value: "set", text: "Set" },
+        (
+          <>
+            <TextField
+              name="name"
+              label="Name of the value"
+              placeholder="MAILER_KEY"
+              hint={
+                <>
+                  Calls carry it as <code>{"{{secrets.NAME}}"}</code>.
+                </>
+              }
+              isRequired
+            />
+            <TextField
+              name="value"
+              label="Value"
+              type="password"
+              autocomplete="new-password"
+              hint="It is not shown again. A name that is there gets a new version."
+              isRequired
+            />
+          </>
+        ),
+      )}
+      {form(
+        "Make a credential",
+        { value: "credential", text: "Make" },
+        (
           <TextField
             name="label"
             label="Name of the credential"
             hint="A worker logs in with it and may take this worker's tasks alone."
           />
-          <button type="submit" name="action" value="credential">Make</button>
-        </form>
-      </details>
-      {worker.kind === "push"
-        ? (
-          <details class="more">
-            <summary>Replace the signing secret</summary>
-            <form method="post" action={action}>
-              <CsrfField csrf={csrf} />
-              <p class="dim">
-                The one that is replaced signs beside the new one for 24 hours.
-              </p>
-              <button type="submit" name="action" value="signing">
-                Replace
-              </button>
-            </form>
-          </details>
-        )
-        : null}
+        ),
+      )}
+      {worker.kind !== "push" ? null : form(
+        "Replace the signing secret",
+        { value: "signing", text: "Replace" },
+        <p class="dim">
+          The one that is replaced signs beside the new one for 24 hours.
+        </p>,
+      )}
     </>
   );
 }
 
 /** Sets, makes or removes a secret, as a form of the worker's page says. */
 export async function changeSecrets(page: PageCall): Promise<PageAnswer> {
-  const { base, form, params } = page;
-  const id = encodeURIComponent(params.id ?? "");
-  const path = `/v1/workers/${id}/secrets`;
-  const here = `${base}/workers/${id}`;
+  const { form } = page;
+  const path = `${pathOf("workers", page)}/secrets`;
+  const here = page.here.slice(0, page.here.lastIndexOf("/"));
   const action = form.get("action");
   if (action === "remove") {
     const name = encodeURIComponent(form.get("name") ?? "");
@@ -248,32 +249,27 @@ export async function changeSecrets(page: PageCall): Promise<PageAnswer> {
       method: "DELETE",
       path: `${path}/${name}`,
     });
-    return refusalOf(answer) ??
-      { kind: "redirect", to: `${here}?done=removed` };
+    return refusalOf(answer) ?? goTo(here, "removed");
   }
   const body = action === "set"
     ? { name: form.get("name")?.trim() ?? "", value: form.get("value") ?? "" }
     : action === "signing"
     ? { type: "signing" }
     : { type: "credential", name: textOf(form, "label") };
-  const answer = await page.ask({ method: "POST", path, body });
-  const refusal = refusalOf(answer);
-  if (refusal !== undefined) return refusal;
-  if (action === "set") return { kind: "redirect", to: `${here}?done=saved` };
-  const { key, secret } = answer.body as {
-    readonly key?: string;
-    readonly secret: string;
-  };
-  return shownOncePage({
-    title: action === "signing" ? "New signing secret" : "New credential",
-    about: action === "signing"
-      ? "Calls are signed with this secret from now on."
-      : "A worker logs in with this pair, or with the password as bearer token.",
-    secrets: [
-      ...(key === undefined ? [] : [["User name", key] as const]),
-      [key === undefined ? "Secret" : "Password", secret],
-    ],
-    back: here,
-    backText: "To the worker",
-  });
+  return await page.show<Texts<"secret"> & Partial<Texts<"key">>>(
+    { method: "POST", path, body },
+    ({ key, secret }) =>
+      action === "set" ? goTo(here, "saved") : shownOncePage({
+        title: action === "signing" ? "New signing secret" : "New credential",
+        about: action === "signing"
+          ? "Calls are signed with this secret from now on."
+          : "A worker logs in with this pair, or with the password as bearer token.",
+        secrets: [
+          ...(key === undefined ? [] : [["User name", key] as const]),
+          [key === undefined ? "Secret" : "Password", secret],
+        ],
+        back: here,
+        backText: "To the worker",
+      }),
+  );
 }

@@ -5,32 +5,23 @@
  * @module
  */
 
-import { TextArea, TextField } from "../../../shared/console/form.tsx";
-import { CsrfField } from "../../../shared/console/layout.tsx";
 import { CallResult, type ShownResult } from "../parts/call_result.tsx";
 import {
-  FaultsNote,
+  FaultForm,
+  fieldsOf,
   type FormFaults,
   formFaults,
+  jsonOf,
   NO_FAULTS,
+  statusOf,
   textOf,
-} from "../parts/form_faults.tsx";
-import { type PageAnswer, type PageCall, refusalOf } from "../parts/page.ts";
-import { fieldsOf } from "../tasks/task_form.tsx";
-import { workerPath } from "./worker_page.tsx";
+} from "../parts/form.tsx";
+import { type PageAnswer, type PageCall, pathOf } from "../parts/page.ts";
 import type { ShownWorker } from "./worker_parts.tsx";
-
-interface TestState {
-  readonly faults: FormFaults;
-  /** What came back; absent before the call. */
-  readonly result?: ShownResult;
-}
-
-const FIELDS = ["job", "data", "timeout"];
 
 /** Shows the form of the call. */
 export async function workerTestPage(page: PageCall): Promise<PageAnswer> {
-  return await showTest(page, { faults: NO_FAULTS });
+  return await showTest(page, NO_FAULTS);
 }
 
 /** Makes the call and shows what came back. */
@@ -38,69 +29,52 @@ export async function testWorker(page: PageCall): Promise<PageAnswer> {
   const { form } = page;
   const job = textOf(form, "job");
   const timeout = textOf(form, "timeout");
-  const text = textOf(form, "data");
-  let data: unknown;
-  try {
-    data = text === null ? null : JSON.parse(text);
-  } catch {
-    const of = { data: "Cannot read data: it is not JSON" };
-    return await showTest(page, { faults: { of, others: [] } });
-  }
+  const data = jsonOf(form, "data");
+  if (data.kind === "invalid") return await showTest(page, data.faults);
   const answer = await page.ask({
     method: "POST",
-    path: `${workerPath(page)}/test`,
+    path: `${pathOf("workers", page)}/test`,
     body: {
-      data,
+      data: data.value,
       ...(job === null ? {} : { job }),
       ...(timeout === null ? {} : { timeout }),
     },
   });
-  const faults = formFaults(answer, FIELDS);
-  return await showTest(
-    page,
-    faults === undefined
-      ? { faults: NO_FAULTS, result: answer.body as ShownResult }
-      : { faults },
-  );
+  const faults = formFaults(answer, ["job", "data", "timeout"]);
+  return faults === undefined
+    ? await showTest(page, NO_FAULTS, answer.body as ShownResult)
+    : await showTest(page, faults);
 }
 
 async function showTest(
   page: PageCall,
-  { faults, result }: TestState,
+  faults: FormFaults,
+  result?: ShownResult,
 ): Promise<PageAnswer> {
-  const { base, path, csrf, form } = page;
-  const known = await page.ask({ path: workerPath(page) });
-  const refusal = refusalOf(known);
-  if (refusal !== undefined) return refusal;
-  const { id, name } = known.body as ShownWorker;
-  const field = fieldsOf(form, faults.of);
-  return {
+  const { base, form } = page;
+  const { text, area } = fieldsOf({ values: form, faults });
+  const question = { path: pathOf("workers", page) };
+  return await page.show<ShownWorker>(question, ({ id, name }) => ({
     kind: "page",
     title: `Test call of ${name}`,
-    status: faults === NO_FAULTS ? 200 : 422,
+    status: statusOf(faults),
     content: (
       <div class="beside">
-        <form method="post" action={path.split("?", 1)[0]}>
-          <FaultsNote faults={faults} />
+        <FaultForm page={page} faults={faults}>
           <p class="dim">
             The call is that of a real attempt: signed, with the worker's
             headers and secrets. Nothing of it is stored.
           </p>
-          <CsrfField csrf={csrf} />
-          <TextField {...field("job")} label="Job" placeholder="default" />
-          <TextArea {...field("data")} label="Data" hint="As JSON." rows={8} />
-          <TextField
-            {...field("timeout")}
-            label="Time it may take"
-            placeholder="PT10S"
-          />
+          {text("job", "Job", { placeholder: "default" })}
+          {area("data", "Data", { hint: "As JSON.", rows: 8 })}
+          {text("timeout", "Time it may take", { placeholder: "PT10S" })}
           <div class="row">
             <button type="submit" class="primary">Call</button>
             <a class="button" href={`${base}/workers/${id}`}>Back</a>
           </div>
-        </form>
+        </FaultForm>
         {result === undefined ? null : <CallResult result={result} />}
       </div>
     ),
-  };
+  }));
 }
