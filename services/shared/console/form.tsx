@@ -16,15 +16,9 @@ export function CsrfField({ csrf }: { readonly csrf: string }): VNode {
 export interface FormButton {
   /** What the button says. */
   readonly text: ComponentChildren;
-  /**
-   * What is sent as `action`.
-   * @default nothing is sent
-   */
+  /** What is sent as `action`. @default nothing is sent */
   readonly value?: string | undefined;
-  /**
-   * The question that is asked first.
-   * @default none
-   */
+  /** The question that is asked first. @default none */
   readonly question?: string | undefined;
   /**
    * How it looks.
@@ -59,13 +53,15 @@ export function Buttons(
 
 /** A form that changes something. */
 export function PostForm(
-  { page, to = page.here, kind, buttons = [], children }: {
+  { page, to = page.here, kind, submit, buttons = [], children }: {
     /** The path of its page, and the value that forms have to send. */
     readonly page: { readonly here: string; readonly csrf: string };
     /** Where it is sent. @default the page itself */
     readonly to?: string;
     /** How it is laid out. @default one field below the other */
     readonly kind?: "narrow" | "row";
+    /** The text of its one button. @default it has other buttons */
+    readonly submit?: string;
     /** The buttons below the fields. @default none */
     readonly buttons?: readonly FormButton[];
     /** The fields. @default none */
@@ -76,6 +72,9 @@ export function PostForm(
     <form method="post" action={to} class={kind}>
       <CsrfField csrf={page.csrf} />
       {children}
+      {submit === undefined
+        ? null
+        : <Buttons buttons={[{ text: submit, kind: "primary" }]} />}
       <Buttons buttons={buttons} />
     </form>
   );
@@ -172,8 +171,8 @@ export function TextArea(props: AreaProps): VNode {
 
 /** What a choice has. */
 interface ChoiceProps extends FieldProps {
-  /** Each value with its text. */
-  readonly choices: readonly (readonly [string, string])[];
+  /** Each value with its text; alone where the text is the same. */
+  readonly choices: readonly (string | readonly [string, string])[];
 }
 
 /** One of several values. */
@@ -182,13 +181,35 @@ export function ChoiceField(props: ChoiceProps): VNode {
   return (
     <Field {...props}>
       <select {...common(props)} name={name}>
-        {choices.map(([choice, text]) => (
-          <option value={choice} selected={choice === (value ?? "")}>
-            {text}
-          </option>
-        ))}
+        {choices.map((choice) => {
+          const [one, text] = typeof choice === "string"
+            ? [choice, choice]
+            : choice;
+          return (
+            <option value={one} selected={one === (value ?? "")}>{text}</option>
+          );
+        })}
       </select>
     </Field>
+  );
+}
+
+/** A box to tick, one of several of a name. */
+export function TickBox(
+  { name, value, isChecked, children }: {
+    readonly name: string;
+    /** What it sends. */
+    readonly value: string;
+    readonly isChecked: boolean;
+    /** What it is, for people. */
+    readonly children: ComponentChildren;
+  },
+): VNode {
+  return (
+    <label class="check">
+      <input type="checkbox" name={name} value={value} checked={isChecked} />
+      {children}
+    </label>
   );
 }
 

@@ -41,10 +41,7 @@ export function Time(
   { at, nowMs }: {
     /** The instant in RFC 3339; nothing is shown where it is absent. */
     readonly at: string | null | undefined;
-    /**
-     * The present, for the short form.
-     * @default the long form
-     */
+    /** The present, for the short form. @default the long form */
     readonly nowMs?: number | undefined;
   },
 ): VNode | null {
@@ -134,6 +131,14 @@ export function FactList(
       )}
     </dl>
   );
+}
+
+/** Values of a fact, each on a line of its own. */
+export function lines<T>(
+  items: readonly T[] = [],
+  render: (item: T) => ComponentChildren,
+): readonly VNode[] {
+  return items.map((item) => <div>{render(item)}</div>);
 }
 
 function isNothing(value: ComponentChildren): boolean {

@@ -12,25 +12,16 @@ import { Time } from "./parts.tsx";
 interface ColumnHead {
   /** Its name. */
   readonly name: string;
-  /**
-   * Whether it has numbers, which stand at the right.
-   * @default {false}
-   */
+  /** Whether it has numbers, which stand at the right. @default {false} */
   readonly isNumber?: boolean;
-  /**
-   * Whether its words are short, and stay on one line.
-   * @default {false}
-   */
+  /** Whether its words are short, and stay on one line. @default {false} */
   readonly isShort?: boolean;
   /**
    * The address of the list in the order of this column.
    * @default the list has no such order
    */
   readonly sortHref?: string | undefined;
-  /**
-   * How the list is in the order of this column now.
-   * @default it is not
-   */
+  /** How the list is in the order of this column now. @default it is not */
   readonly sorted?: "ascending" | "descending" | undefined;
 }
 
@@ -38,15 +29,9 @@ interface ColumnHead {
 interface TimeColumn<Row> extends ColumnHead {
   /** Reads the instant of a row, in RFC 3339. */
   readonly at: (row: Row) => string | null;
-  /**
-   * The present, for the short form.
-   * @default the long form is shown
-   */
+  /** The present, for the short form. @default the long form is shown */
   readonly nowMs?: number;
-  /**
-   * What stands where there is no instant.
-   * @default nothing
-   */
+  /** What stands where there is no instant. @default nothing */
   readonly absent?: string;
 }
 

@@ -112,16 +112,14 @@ export const CONSOLE_PAGES: readonly ConsolePlace[] = [
     "GET /schedules/:id": (module) => module.schedulePage,
     "POST /schedules/:id": (module) => module.actOnSchedule,
   }),
-  ...pagesOf(() => import("./workers/worker_list_page.tsx"), {
-    "GET /workers": (module) => module.workerListPage,
-  }),
   ...pagesOf(() => import("./workers/worker_form.tsx"), {
     "GET /workers/new": ({ WORKER_FORM }) => WORKER_FORM.showNew,
     "POST /workers/new": ({ WORKER_FORM }) => WORKER_FORM.create,
     "GET /workers/:id/edit": ({ WORKER_FORM }) => WORKER_FORM.edit,
     "POST /workers/:id/edit": ({ WORKER_FORM }) => WORKER_FORM.change,
   }),
-  ...pagesOf(() => import("./workers/worker_page.tsx"), {
+  ...pagesOf(() => import("./workers/worker_pages.tsx"), {
+    "GET /workers": (module) => module.workerListPage,
     "GET /workers/:id": (module) => module.workerPage,
     "POST /workers/:id": (module) => module.actOnWorker,
   }),
@@ -134,7 +132,7 @@ export const CONSOLE_PAGES: readonly ConsolePlace[] = [
   }),
   ...pagesOf(() => import("./webhooks/webhook_pages.tsx"), {
     "GET /webhooks": (module) => module.webhookListPage,
-    "GET /webhooks/:id": (module) => module.webhookPage,
+    "GET /webhooks/:id": (module) => module.WEBHOOK_PAGE.show,
     "POST /webhooks/:id": (module) => module.actOnWebhook,
   }),
   ...pagesOf(() => import("./webhooks/webhook_form.tsx"), {
@@ -150,8 +148,8 @@ export const CONSOLE_PAGES: readonly ConsolePlace[] = [
   }),
   ...pagesOf(() => import("./alerts/alert_pages.tsx"), {
     "GET /alerts": (module) => module.alertListPage,
-    "GET /alerts/:id": (module) => module.alertPage,
-    "POST /alerts/:id": (module) => module.actOnAlert,
+    "GET /alerts/:id": (module) => module.ALERT_PAGE.show,
+    "POST /alerts/:id": (module) => module.ALERT_PAGE.act,
   }),
   ...pagesOf(() => import("./alerts/alert_form.tsx"), {
     "GET /alerts/new": ({ ALERT_FORM }) => ALERT_FORM.showNew,

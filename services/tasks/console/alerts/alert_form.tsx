@@ -7,9 +7,9 @@
 import type { VNode } from "preact";
 import type { FormFields } from "../../../shared/console/form.tsx";
 import { ALERT_COUNTS, describeCount } from "../../domain/alert_rule.ts";
-import { numberOf, textOf, valuesOf } from "../parts/form.tsx";
+import { numberOf, textOf, textsOf, valuesOf } from "../parts/form.tsx";
 import { withQuery } from "../parts/page.ts";
-import { recordForm } from "../parts/record_form.tsx";
+import { recordForm, type RecordPages } from "../parts/record_form.tsx";
 import { alertName, type ShownAlert } from "./alert_pages.tsx";
 
 /** Rules that are often wanted, as fields of the form. */
@@ -30,7 +30,7 @@ const RULES: readonly (readonly [string, Readonly<Record<string, string>>])[] =
   ];
 
 /** The pages on which alerts are created and changed. */
-export const ALERT_FORM = recordForm<ShownAlert>({
+export const ALERT_FORM: RecordPages = recordForm<ShownAlert>({
   noun: "alert",
   nameOf: alertName,
   names: [
@@ -52,10 +52,7 @@ export const ALERT_FORM = recordForm<ShownAlert>({
       within: when.within ?? when.for,
       worker: when.worker,
       job: when.job,
-      url: send.url,
-      template: send.template,
-      from: send.from,
-      to: send.to,
+      ...send,
     }),
   read: (form) => ({ kind: "ok", body: bodyOf(form) }),
   method: "PATCH",
@@ -90,13 +87,12 @@ function bodyOf(form: URLSearchParams): Readonly<Record<string, unknown>> {
       ...form.get("kind") === "nothing"
         ? { nothing: count, for: within }
         : { count, within, over: numberOf(form, "over") ?? 0 },
-      worker: textOf(form, "worker"),
-      job: textOf(form, "job"),
+      ...textsOf(form, ["worker", "job"]),
     },
     send: {
       url: textOf(form, "url") ?? "",
       template: textOf(form, "template"),
-      ...isEmail ? { from: textOf(form, "from"), to: textOf(form, "to") } : {},
+      ...isEmail ? textsOf(form, ["from", "to"]) : {},
       // Without it, what was given before stays.
       authorization: textOf(form, "authorization") ?? undefined,
     },

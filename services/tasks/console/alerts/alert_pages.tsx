@@ -5,33 +5,15 @@
  */
 
 import type { VNode } from "preact";
-import {
-  Badge,
-  FactList,
-  Live,
-  Note,
-  Section,
-  Time,
-} from "../../../shared/console/parts.tsx";
+import { Badge, Time } from "../../../shared/console/parts.tsx";
 import type { Alert, AlertSend } from "../../domain/records.ts";
-import { CallResult, type ShownResult } from "../parts/call_result.tsx";
-import { ALL, askAll, LinkButton, LiveList } from "../parts/list.tsx";
-import {
-  may,
-  type PageAnswer,
-  type PageCall,
-  pathOf,
-  refusalOf,
-  type ShownList,
-  type Texts,
-} from "../parts/page.ts";
+import { ALL, askAll, listPage } from "../parts/list.tsx";
+import type { PageAnswer, PageCall, Texts } from "../parts/page.ts";
 import { durationWords } from "../tasks/task_parts.tsx";
 import {
-  actOnReceiver,
-  askNewest,
-  NewestDeliveries,
-  ReceiverActions,
-} from "../webhooks/receiver_parts.tsx";
+  receiverPage,
+  type ReceiverPages,
+} from "../webhooks/receiver_page.tsx";
 
 /** An alert, with the fields that pages show. */
 export type ShownAlert =
@@ -80,116 +62,65 @@ function AlertBadge({ alert }: { readonly alert: ShownAlert }): VNode {
 /** Shows all alerts. */
 export async function alertListPage(page: PageCall): Promise<PageAnswer> {
   const { base, nowMs } = page;
-  const question = { path: "/v1/alerts", query: ALL };
-  return await page.show<ShownList<ShownAlert>>(question, (list) => ({
-    kind: "page",
+  return await listPage<ShownAlert>(page, {
     title: "Alerts",
-    actions: (
-      <LinkButton
-        page={page}
-        to="/alerts/new"
-        needs="webhooks:write"
-        kind="primary"
-      >
-        New alert
-      </LinkButton>
-    ),
-    content: (
-      <LiveList
-        page={page}
-        id="alerts"
-        label="Alerts"
-        list={list}
-        empty={"There are no alerts yet. An alert tells Slack, Discord, an " +
-          "e-mail gateway or a program of yours when too much fails, or " +
-          "nothing happens."}
-        columns={[
-          {
-            name: "Alert",
-            cell: (alert) => (
-              <a href={`${base}/alerts/${alert.id}`}>{alertName(alert)}</a>
-            ),
-          },
-          {
-            name: "State",
-            isShort: true,
-            cell: (alert) => <AlertBadge alert={alert} />,
-          },
-          { name: "Raised when", cell: ({ condition }) => condition },
-          {
-            name: "Last raised",
-            at: ({ last_raised_at: at }) => at,
-            nowMs,
-            absent: "never",
-          },
-          { name: "Told as", cell: ({ send }) => send.template },
-        ]}
-      />
-    ),
-  }));
-}
-
-/** Shows an alert. */
-export async function alertPage(page: PageCall): Promise<PageAnswer> {
-  return await showAlert(page);
-}
-
-/** Does what a button of an alert's page says. */
-export async function actOnAlert(page: PageCall): Promise<PageAnswer> {
-  const path = pathOf("alerts", page);
-  return await actOnReceiver(page, { path, show: showAlert });
-}
-
-async function showAlert(
-  page: PageCall,
-  result?: ShownResult,
-): Promise<PageAnswer> {
-  const { base } = page;
-  return await page.show<ShownAlert>(
-    { path: pathOf("alerts", page) },
-    async (alert) => {
-      const deliveries = await askNewest(page, alert.id);
-      const isWriter = may(page, "webhooks:write");
-      return refusalOf(deliveries) ?? {
-        kind: "page",
-        title: `Alert ${alertName(alert)}`,
-        heading: <span>{alertName(alert)}</span>,
-        actions: (
-          <LinkButton
-            page={page}
-            to={`/alerts/${alert.id}/edit`}
-            needs="webhooks:write"
-          >
-            Edit
-          </LinkButton>
+    id: "alerts",
+    question: { path: "/v1/alerts", query: ALL },
+    links: [["/alerts/new", "New alert", "webhooks:write"]],
+    empty:
+      "There are no alerts yet. An alert tells Slack, Discord, an e-mail " +
+      "gateway or a program of yours when too much fails, or nothing happens.",
+    columns: [
+      {
+        name: "Alert",
+        cell: (alert) => (
+          <a href={`${base}/alerts/${alert.id}`}>{alertName(alert)}</a>
         ),
-        content: (
-          <>
-            <Live id="alert">
-              <Note tone={alert.raised_at === null ? "busy" : "bad"}>
-                <p class="lead">
-                  <AlertBadge alert={alert} /> <Sentence alert={alert} />
-                </p>
-              </Note>
-            </Live>
-            {isWriter
-              ? (
-                <ReceiverActions
-                  page={page}
-                  isEnabled={alert.enabled}
-                  question="Remove this alert? Messages that wait are not sent."
-                />
-              )
-              : null}
-            {result === undefined ? null : <CallResult result={result} />}
-            <Definition alert={alert} base={base} />
-            <NewestDeliveries page={page} id={alert.id} answer={deliveries} />
-          </>
-        ),
-      };
-    },
-  );
+      },
+      {
+        name: "State",
+        isShort: true,
+        cell: (alert) => <AlertBadge alert={alert} />,
+      },
+      { name: "Raised when", cell: ({ condition }) => condition },
+      {
+        name: "Last raised",
+        at: ({ last_raised_at: at }) => at,
+        nowMs,
+        absent: "never",
+      },
+      { name: "Told as", cell: ({ send }) => send.template },
+    ],
+  });
 }
+
+/** The page of an alert. */
+export const ALERT_PAGE: ReceiverPages = receiverPage<ShownAlert>({
+  noun: "alert",
+  nameOf: alertName,
+  isWell: ({ raised_at: at }) => at === null,
+  state: (alert) => (
+    <>
+      <AlertBadge alert={alert} /> <Sentence alert={alert} />
+    </>
+  ),
+  question: "Remove this alert? Messages that wait are not sent.",
+  facts: (
+    { when: { worker, job }, send, last_raised_at: at, ...alert },
+    base,
+  ) => [
+    ["Raised when", alert.condition],
+    ["Worker", worker && <a href={`${base}/workers/${worker}`}>{worker}</a>],
+    ["Job", job],
+    ["Told as", send.template],
+    ["URL", <code>{send.url}</code>],
+    ["From", send.from],
+    ["To", send.to],
+    ["Authorization", send.has_authorization ? "sealed" : null],
+    ["Raised again after", durationWords(alert.quiet)],
+    ["Last raised", at && <Time at={at} />],
+  ],
+});
 
 function Sentence({ alert }: { readonly alert: ShownAlert }): VNode {
   const { condition, enabled, raised_at: at } = alert;
@@ -199,39 +130,5 @@ function Sentence({ alert }: { readonly alert: ShownAlert }): VNode {
       Since <Time at={at} />
       {`: ${condition}.`}
     </span>
-  );
-}
-
-function Definition(
-  { alert: { when, send, ...alert }, base }: {
-    readonly alert: ShownAlert;
-    readonly base: string;
-  },
-): VNode {
-  const { worker } = when;
-  const { last_raised_at: at } = alert;
-  return (
-    <Section id="definition" title="Definition">
-      <FactList
-        facts={[
-          ["Id", <code>{alert.id}</code>],
-          ["Raised when", alert.condition],
-          [
-            "Worker",
-            worker && <a href={`${base}/workers/${worker}`}>{worker}</a>,
-          ],
-          ["Job", when.job],
-          ["Told as", send.template],
-          ["URL", <code>{send.url}</code>],
-          ["From", send.from],
-          ["To", send.to],
-          ["Authorization", send.has_authorization ? "sealed" : null],
-          ["Raised again after", durationWords(alert.quiet)],
-          ["Last raised", at && <Time at={at} />],
-          ["Created", <Time at={alert.created_at} />],
-          ["Changed", <Time at={alert.updated_at} />],
-        ]}
-      />
-    </Section>
   );
 }

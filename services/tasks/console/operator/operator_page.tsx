@@ -19,6 +19,7 @@ import {
   type PageAnswer,
   type PageCall,
   refusalOf,
+  type ShownList,
   type Texts,
 } from "../parts/page.ts";
 
@@ -50,10 +51,8 @@ export async function operatorPage(page: PageCall): Promise<PageAnswer> {
           <Section id="instances" title="Instances">
             <Table
               label="Instances"
-              rows={(instances.body as {
-                readonly data: readonly ShownInstance[];
-              }).data}
-              columns={instanceColumns(page)}
+              rows={(instances.body as ShownList<ShownInstance>).data}
+              columns={columnsOf(page)}
             />
           </Section>
         </Live>
@@ -95,9 +94,7 @@ function Health({ answer }: { readonly answer: ApiAnswer }): VNode {
   );
 }
 
-function instanceColumns(
-  { nowMs }: PageCall,
-): readonly Column<ShownInstance>[] {
+function columnsOf({ nowMs }: PageCall): readonly Column<ShownInstance>[] {
   return [
     {
       name: "Instance",
@@ -124,8 +121,7 @@ function Queues(
     readonly answer: ApiAnswer;
   },
 ): VNode {
-  const { data, total } = answer.body as {
-    readonly data: readonly ShownQueue[];
+  const { data, total } = answer.body as ShownList<ShownQueue> & {
     readonly total: number;
   };
   return (
@@ -165,17 +161,14 @@ function Queues(
   );
 }
 
-interface ShownPlans {
-  readonly data: readonly {
-    readonly id: string;
-    readonly limits: Readonly<Record<string, unknown>>;
-  }[];
-}
+type ShownPlan = Texts<"id"> & {
+  readonly limits: Readonly<Record<string, unknown>>;
+};
 
 /** Shows the plans side by side. */
 export async function planListPage(page: PageCall): Promise<PageAnswer> {
   const question = { host: "apex", path: "/plans" } as const;
-  return await page.show<ShownPlans>(question, ({ data: plans }) => ({
+  return await page.show<ShownList<ShownPlan>>(question, ({ data: plans }) => ({
     kind: "page",
     title: "Plans",
     content: (

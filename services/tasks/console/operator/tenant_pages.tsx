@@ -7,13 +7,7 @@
 
 import type { VNode } from "preact";
 import { PostForm, TextField } from "../../../shared/console/form.tsx";
-import {
-  Badge,
-  FactList,
-  Section,
-  Time,
-  type Tone,
-} from "../../../shared/console/parts.tsx";
+import { FactList, Section, Time } from "../../../shared/console/parts.tsx";
 import { Table } from "../../../shared/console/table.tsx";
 import type { Tenant } from "../../domain/records.ts";
 import type { ApiQuestion } from "../../http/ask_api.ts";
@@ -26,7 +20,12 @@ import {
   statusOf,
   textOf,
 } from "../parts/form.tsx";
-import { FilterForm, ListPager, listQuestion } from "../parts/list.tsx";
+import {
+  FilterForm,
+  ListPager,
+  listQuestion,
+  StateBadge,
+} from "../parts/list.tsx";
 import {
   goTo,
   type PageAnswer,
@@ -43,9 +42,6 @@ type ShownTenant =
   & Pick<Tenant, "id" | "domain" | "status" | "plan" | "timezone">
   & Texts<"created_at" | "updated_at", "url">;
 
-/** Plans as a field has them to choose from. */
-type Plans = readonly (readonly [string, string])[];
-
 /** A question about the tenant that the page's path names, or another one. */
 function questionOf(
   { params }: PageCall,
@@ -55,18 +51,6 @@ function questionOf(
 ): ApiQuestion {
   const path = `/${encodeURIComponent(domain)}`;
   return { ...question, path, host: "accounts_admin" };
-}
-
-const TONES: Readonly<Record<ShownTenant["status"], Tone>> = {
-  active: "good",
-  suspended: "warn",
-  closing: "dim",
-};
-
-function TenantBadge({ status }: Pick<ShownTenant, "status">): VNode {
-  return (
-    <Badge tone={TONES[status]} isHollow={status !== "active"}>{status}</Badge>
-  );
 }
 
 /** Shows a page of the list. */
@@ -94,15 +78,14 @@ export async function createTenant(page: PageCall): Promise<PageAnswer> {
     title: `Tenant ${domain}`,
     about: "The tenant is made. Its owner signs in with this key.",
     secrets: [["Key of the owner", key]],
-    back: `${here}/${encodeURIComponent(domain)}`,
-    backText: "To the tenant",
+    back: [`${here}/${encodeURIComponent(domain)}`, "To the tenant"],
   });
 }
 
-async function askPlans(page: PageCall): Promise<Plans> {
+async function askPlans(page: PageCall): Promise<readonly string[]> {
   const answer = await page.ask({ host: "apex", path: "/plans" });
   const { data = [] } = answer.body as Partial<ShownList<Texts<"id">>>;
-  return data.map(({ id }) => [id, id] as const);
+  return data.map(({ id }) => id);
 }
 
 async function showList(
@@ -163,7 +146,7 @@ function Tenants(
         },
         {
           name: "Status",
-          cell: ({ status }) => <TenantBadge status={status} />,
+          cell: ({ status }) => <StateBadge status={status} />,
         },
         { name: "Plan", cell: ({ plan }) => plan },
         { name: "Time zone", cell: ({ timezone }) => timezone },
@@ -176,18 +159,14 @@ function Tenants(
 function NewTenant(
   { page, plans, faults }: {
     readonly page: PageCall;
-    readonly plans: Plans;
+    readonly plans: readonly string[];
     readonly faults: FormFaults;
   },
 ): VNode {
   const { text, choice } = fieldsOf({ values: page.form, faults });
   return (
     <Section id="new" title="Make a tenant" kind="narrow">
-      <FaultForm
-        page={page}
-        faults={faults}
-        buttons={[{ text: "Make", kind: "primary" }]}
-      >
+      <FaultForm page={page} faults={faults} submit="Make">
         {text("domain", "Domain", {
           placeholder: "acme",
           hint: "The label of its host name.",
@@ -202,11 +181,6 @@ function NewTenant(
   );
 }
 
-/** Shows a tenant. */
-export async function tenantPage(page: PageCall): Promise<PageAnswer> {
-  return await showTenant(page, NO_FAULTS);
-}
-
 /** Changes or removes a tenant. */
 export async function changeTenant(page: PageCall): Promise<PageAnswer> {
   const { base, form, params, here } = page;
@@ -214,7 +188,7 @@ export async function changeTenant(page: PageCall): Promise<PageAnswer> {
     // As the tenant's own removal: its domain is repeated, to be sure.
     if (form.get("confirm")?.trim() !== params.domain) {
       const confirm = "Cannot remove the tenant: this is not its domain";
-      return await showTenant(page, { of: { confirm }, others: [] });
+      return await tenantPage(page, { of: { confirm }, others: [] });
     }
     const answer = await page.ask(questionOf(page, { method: "DELETE" }));
     return refusalOf(answer) ?? goTo(`${base}/tenants`, "removed");
@@ -231,12 +205,13 @@ export async function changeTenant(page: PageCall): Promise<PageAnswer> {
   const faults = formFaults(answer, FIELDS);
   return faults === undefined
     ? goTo(here, "saved")
-    : await showTenant(page, faults);
+    : await tenantPage(page, faults);
 }
 
-async function showTenant(
+/** Shows a tenant, and what is wrong with the form that was sent. */
+export async function tenantPage(
   page: PageCall,
-  faults: FormFaults,
+  faults: FormFaults = NO_FAULTS,
 ): Promise<PageAnswer> {
   const [answer, plans] = await Promise.all([
     page.ask(questionOf(page, {})),
@@ -253,7 +228,7 @@ async function showTenant(
         <Section id="facts" title="Facts">
           <FactList
             facts={[
-              ["Status", <TenantBadge status={tenant.status} />],
+              ["Status", <StateBadge status={tenant.status} />],
               ["URL", tenant.url],
               ["Id", <span class="mono">{tenant.id}</span>],
               ["Plan", tenant.plan],
@@ -281,27 +256,20 @@ function TenantForms(
   { page, tenant: { status, plan, timezone }, plans, etag, faults }: {
     readonly page: PageCall;
     readonly tenant: ShownTenant;
-    readonly plans: Plans;
+    readonly plans: readonly string[];
     readonly etag: string;
     readonly faults: FormFaults;
   },
 ): VNode {
   const values = new URLSearchParams({ status, plan, timezone });
   const { text, choice } = fieldsOf({ values, faults });
-  const isKnown = plans.some(([id]) => id === plan);
+  const isKnown = plans.includes(plan);
   return (
     <Section id="change" title="Change">
-      <FaultForm
-        page={page}
-        faults={faults}
-        buttons={[{ text: "Save", kind: "primary" }]}
-      >
+      <FaultForm page={page} faults={faults} submit="Save">
         <input type="hidden" name="etag" value={etag} />
         {choice("status", "Status", {
-          choices: [
-            ["active", "active"],
-            ["suspended", "suspended: is answered nothing"],
-          ],
+          choices: ["active", ["suspended", "suspended: is answered nothing"]],
         })}
         {choice("plan", "Plan", {
           choices: isKnown

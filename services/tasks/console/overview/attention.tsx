@@ -46,17 +46,13 @@ export interface ShownAttention {
   readonly unasked_jobs: readonly ShownSilence[];
   /** Limits of the plan that are nearly used up; null where hidden. */
   readonly near_limits:
-    | readonly {
-      readonly limit: string;
-      readonly allowed: number;
-      readonly used: number;
-    }[]
+    | readonly (Texts<"limit"> & Readonly<Record<"allowed" | "used", number>>)[]
     | null;
 }
 
 /** Tells what needs attention, or that nothing does. */
 export function Attention(
-  { page: { base, nowMs }, overview, webhooks, alerts }: {
+  { page, overview, webhooks, alerts }: {
     readonly page: PageCall;
     readonly overview: ShownAttention;
     /** All webhooks that the reader sees. */
@@ -65,8 +61,10 @@ export function Attention(
     readonly alerts: readonly ShownAlert[];
   },
 ): VNode {
+  const { base, nowMs } = page;
   const { failing_schedules: failing, silent_workers: silent } = overview;
-  const { unasked_jobs: unasked, near_limits: near } = overview;
+  const { unasked_jobs: unasked, near_limits: near, approvals } = overview;
+  const { approvals_is_exact: isExact } = overview;
   const items = [
     ...alerts.filter(({ raised_at: at }) => at !== null).map((alert) => (
       <li>
@@ -76,18 +74,19 @@ export function Attention(
         {alert.name === "" ? "." : `: ${alert.condition}.`}
       </li>
     )),
-    ...overview.approvals === 0 ? [] : [
+    ...approvals === 0 ? [] : [
       <li>
         <a href={`${base}/tasks?waiting=approval`}>
-          {countOf(overview)}
+          {formatCount(approvals) + (isExact ? "" : " or more") +
+            (approvals === 1 ? " task" : " tasks")}
         </a>{" "}
-        {overview.approvals === 1 ? "waits" : "wait"} for approval.
+        {approvals === 1 ? "waits" : "wait"} for approval.
       </li>,
     ],
     ...[...silent, ...unasked].map((queue) => (
-      <Silence queue={queue} base={base} nowMs={nowMs} />
+      <Silence page={page} queue={queue} />
     )),
-    ...failing.map((task) => <Failing task={task} base={base} nowMs={nowMs} />),
+    ...failing.map((task) => <Failing page={page} task={task} />),
     ...webhooks.filter(isTroubled).map((webhook) => (
       <li>
         The webhook{" "}
@@ -116,29 +115,15 @@ export function Attention(
   );
 }
 
-function countOf(
-  { approvals: count, approvals_is_exact: isExact }: ShownAttention,
-): string {
-  return `${formatCount(count)}${isExact ? "" : " or more"} ${
-    count === 1 ? "task" : "tasks"
-  }`;
-}
-
 function Silence(
-  { queue, base, nowMs }: {
+  { page: { base, nowMs }, queue }: {
+    readonly page: PageCall;
     readonly queue: ShownSilence;
-    readonly base: string;
-    readonly nowMs: number;
   },
 ): VNode {
   const { worker, job, late, late_is_exact: isExact } = queue;
-  const href = withQuery(`${base}/tasks`, {
-    worker,
-    job,
-    status: "active",
-    sort: "date",
-    order: "asc",
-  });
+  const first = { status: "active", sort: "date", order: "asc" };
+  const href = withQuery(`${base}/tasks`, { worker, job, ...first });
   return (
     <li>
       <a href={href}>{job === undefined ? worker : `${worker} · ${job}`}</a>
@@ -150,18 +135,16 @@ function Silence(
             <Time at={queue.last_seen_at} nowMs={nowMs} />
           </>
         )}
-      {`; ${formatCount(late)}${isExact ? "" : "+"} late, the oldest `}
-      {"due "}
+      {`; ${formatCount(late)}${isExact ? "" : "+"} late, the oldest due `}
       <Time at={queue.late_since} nowMs={nowMs} />.
     </li>
   );
 }
 
 function Failing(
-  { task, base, nowMs }: {
+  { page: { base, nowMs }, task }: {
+    readonly page: PageCall;
     readonly task: ShownFailing;
-    readonly base: string;
-    readonly nowMs: number;
   },
 ): VNode {
   const { id, worker, job, key, error, next } = task;

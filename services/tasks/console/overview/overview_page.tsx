@@ -9,21 +9,23 @@ import type { VNode } from "preact";
 import {
   Empty,
   formatCount,
+  formatLength,
   Live,
   Section,
   Tiles,
+  Time,
 } from "../../../shared/console/parts.tsx";
-import { Table } from "../../../shared/console/table.tsx";
+import { Bars, Sparkline } from "../../../shared/console/plot.tsx";
+import { type Column, Table } from "../../../shared/console/table.tsx";
 import type { TaskStatus } from "../../domain/task.ts";
 import { askAlerts } from "../alerts/alert_pages.tsx";
-import { Activity, type ShownActivity } from "./activity.tsx";
 import { Attention, type ShownAttention } from "./attention.tsx";
-import { Queues, type ShownQueue } from "./queues.tsx";
 import {
   type PageAnswer,
   type PageCall,
   refusalOf,
   type ShownList,
+  type Texts,
   withQuery,
 } from "../parts/page.ts";
 import {
@@ -32,6 +34,7 @@ import {
   StatusBadge,
   TaskLink,
 } from "../tasks/task_parts.tsx";
+import { countColumns, type WORKER_COUNTS } from "../workers/worker_parts.tsx";
 import { askWebhooks } from "../webhooks/webhook_parts.tsx";
 
 const FAILED = 10;
@@ -98,21 +101,20 @@ function Counts(
     readonly overview: ShownOverview;
   },
 ): VNode {
-  const list = (by: Readonly<Record<string, string>>): string =>
-    withQuery(`${base}/tasks`, by);
+  const path = `${base}/tasks`;
   return (
     <Tiles
       tiles={[
         ...SHOWN.map((status) => ({
           name: status,
           value: formatCount(counts[status]),
-          href: list({ status }),
+          href: withQuery(path, { status }),
           ...(counts[status] === 0 ? {} : { tone: STATUS_TONES[status] }),
         })),
         {
           name: "late",
           value: formatCount(late) + (isExact ? "" : "+"),
-          href: list({ status: "waiting", sort: "date", order: "asc" }),
+          href: `${path}?status=waiting&sort=date&order=asc`,
           ...(late === 0 ? {} : { tone: "bad" as const }),
         },
       ]}
@@ -156,4 +158,105 @@ function Failed(
       )}
     </Section>
   );
+}
+
+/** What tasks did over time, in spans from one instant to another. */
+type ShownActivity =
+  & Texts<"from" | "to">
+  & Readonly<
+    // The lag is in milliseconds, of all tasks that began.
+    Record<"completed" | "failed" | "started" | "lag_sum", readonly number[]>
+  >;
+
+/** Plots throughput, failures and lag. */
+function Activity({ activity }: { readonly activity: ShownActivity }): VNode {
+  const { completed, failed, started, lag_sum: lagSums, from, to } = activity;
+  const lags = lagSums.map((sum, index) =>
+    sum / Math.max(1, started[index] ?? 0)
+  );
+  const sumOf = (values: readonly number[]): string =>
+    formatCount(values.reduce((sum, value) => sum + value, 0));
+  const isIdle = started.every((value) => value === 0);
+  return (
+    <Section id="activity" title="Last 24 hours">
+      <div class="grid thirds">
+        <figure>
+          <figcaption>{`Completed: ${sumOf(completed)}`}</figcaption>
+          <Bars label="Completed tasks in 5 minutes" values={completed} />
+        </figure>
+        <figure>
+          <figcaption>{`Failed attempts: ${sumOf(failed)}`}</figcaption>
+          <Bars label="Failed attempts in 5 minutes" values={failed} isBad />
+        </figure>
+        <figure>
+          <figcaption>
+            {isIdle
+              ? "Lag: nothing was started"
+              : `Average lag: at most ${formatLength(Math.max(...lags))}`}
+          </figcaption>
+          <Sparkline
+            label="Average lag in 5 minutes"
+            values={lags}
+            format={formatLength}
+          />
+        </figure>
+      </div>
+      <p class="dim">
+        From <Time at={from} /> to <Time at={to} />
+      </p>
+    </Section>
+  );
+}
+
+/** The tasks of a worker, or of a job of one. */
+type ShownQueue =
+  & Texts<"worker", "late_since">
+  & Partial<Texts<"job">>
+  & Readonly<Record<typeof WORKER_COUNTS[number] | "late", number>>;
+
+/** The largest queues, by worker and by job. */
+function Queues(
+  { page, workers, jobs }: {
+    readonly page: PageCall;
+    readonly workers: readonly ShownQueue[];
+    readonly jobs: readonly ShownQueue[];
+  },
+): VNode | null {
+  if (workers.length === 0) return null;
+  const columns = columnsOf(page);
+  return (
+    <>
+      <Section id="workers" title="By worker">
+        <Table label="Tasks by worker" columns={columns} rows={workers} />
+      </Section>
+      <Section id="jobs" title="By job">
+        <Table label="Tasks by job" columns={columns} rows={jobs} />
+      </Section>
+    </>
+  );
+}
+
+function columnsOf(page: PageCall): readonly Column<ShownQueue>[] {
+  const { base, nowMs } = page;
+  return [
+    {
+      name: "Queue",
+      cell: ({ worker, job }) => (
+        <a href={withQuery(`${base}/tasks`, { worker, job })}>
+          {job === undefined ? worker : `${worker} · ${job}`}
+        </a>
+      ),
+    },
+    ...countColumns<ShownQueue>(page, ({ worker, job, ...counts }) => ({
+      counts,
+      of: { worker, job },
+    })),
+    {
+      name: "Late",
+      isNumber: true,
+      cell: ({ late }) =>
+        late === 0 ? 0 : <span class="bad">{formatCount(late)}</span>,
+    },
+    { name: "Late since", at: ({ late_since: at }) => at, nowMs },
+  ];
 }

@@ -11,26 +11,22 @@ import {
   FactList,
   formatLength,
   Note,
+  Section,
   type Tone,
 } from "../../../shared/console/parts.tsx";
+import { pairsText } from "./form.tsx";
+import type { Texts } from "./page.ts";
+
+/** A call that was made; its `id` is the `webhook-id`. */
+type Call = Partial<Texts<never, "id">> & {
+  /** How many secrets it was signed with. */
+  readonly signatures?: number;
+};
 
 /** What came of a call, as the API shows it. */
-export interface ShownResult {
-  /** The `webhook-id` of a call to a webhook. */
-  readonly id?: string;
-  /** How many secrets a call to a webhook was signed with. */
-  readonly signatures?: number;
-  /** What was called, for a worker. */
-  readonly call?: {
-    /** The method. */
-    readonly method: string;
-    /** Where it was called. */
-    readonly url: string;
-    /** The `webhook-id`. */
-    readonly id: string | null;
-    /** How many secrets it was signed with. */
-    readonly signatures: number;
-  };
+export type ShownResult = Call & {
+  /** What was called, for a worker; the result itself has it for a webhook. */
+  readonly call?: Call & Texts<"method" | "url">;
   /** Whether it was taken. */
   readonly outcome: "succeeded" | "accepted" | "delivered" | "failed";
   /** Milliseconds; null when nothing was called. */
@@ -47,8 +43,8 @@ export interface ShownResult {
     readonly truncated: boolean;
   } | null;
   /** Why it failed; null when it did not. */
-  readonly error: { readonly code: string; readonly message: string } | null;
-}
+  readonly error: Texts<"code" | "message"> | null;
+};
 
 const TONES: Readonly<Record<ShownResult["outcome"], Tone>> = {
   succeeded: "good",
@@ -73,8 +69,7 @@ export function CallResult(
         </p>
         {error === null ? null : <p>{`${error.code}: ${error.message}`}</p>}
       </Note>
-      <section aria-labelledby="test-request">
-        <h2 id="test-request">Request</h2>
+      <Section id="test-request" title="Request">
         <FactList
           facts={[
             ["Called", call && <code>{`${call.method} ${call.url}`}</code>],
@@ -82,9 +77,8 @@ export function CallResult(
             ["Signatures", signatures],
           ]}
         />
-      </section>
-      <section aria-labelledby="test-answer">
-        <h2 id="test-answer">Answer</h2>
+      </Section>
+      <Section id="test-answer" title="Answer">
         {answer === null ? <p class="dim">Nothing came back.</p> : (
           <>
             <FactList facts={[["Status", answer.status]]} />
@@ -92,8 +86,7 @@ export function CallResult(
               <Code
                 id="test-headers"
                 name="Headers"
-                text={Object.entries(answer.headers)
-                  .map(([name, value]) => `${name}: ${value}`).join("\n")}
+                text={pairsText(answer.headers, ": ")}
               />
             )}
             {answer.body === "" ? <p class="dim">It had no body.</p> : (
@@ -106,7 +99,7 @@ export function CallResult(
             )}
           </>
         )}
-      </section>
+      </Section>
     </div>
   );
 }

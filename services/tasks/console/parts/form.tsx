@@ -111,6 +111,15 @@ export function valuesOf(
   );
 }
 
+/** A body without members that are null: a new record has its defaults. */
+export function withoutNulls(
+  body: Readonly<Record<string, unknown>>,
+): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(
+    Object.entries(body).filter(([, value]) => value !== null),
+  );
+}
+
 /** The values of a field that is a list with commas or lines; null when empty. */
 export function listOf(text: string): readonly string[] | null {
   const items = text.split(/[,\n]/).map((item) => item.trim())
@@ -157,6 +166,14 @@ export function textOf(form: URLSearchParams, name: string): string | null {
   return text === "" ? null : text;
 }
 
+/** The trimmed fields of these names; null where one is empty. */
+export function textsOf(
+  form: URLSearchParams,
+  names: readonly string[],
+): Readonly<Record<string, string | null>> {
+  return Object.fromEntries(names.map((name) => [name, textOf(form, name)]));
+}
+
 /**
  * A field with a number. Other text is left as it is to the API, which tells
  * what is wrong with it.
@@ -172,10 +189,7 @@ export function numberOf(
 }
 
 /** A field with JSON, which is null when it is empty. */
-export function jsonOf(
-  form: URLSearchParams,
-  name: string,
-):
+export function jsonOf(form: URLSearchParams, name: string):
   | { readonly kind: "ok"; readonly value: unknown }
   | Extract<FormOutcome, { readonly kind: "invalid" }> {
   try {

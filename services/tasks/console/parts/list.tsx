@@ -6,10 +6,16 @@
  */
 
 import type { ComponentChildren, VNode } from "preact";
-import { Empty, Live } from "../../../shared/console/parts.tsx";
+import { Badge, Empty, Live } from "../../../shared/console/parts.tsx";
 import { type Column, Pager, Table } from "../../../shared/console/table.tsx";
 import type { ApiQuestion } from "../../http/ask_api.ts";
-import { may, type PageCall, type ShownList, withQuery } from "./page.ts";
+import {
+  may,
+  type PageAnswer,
+  type PageCall,
+  type ShownList,
+  withQuery,
+} from "./page.ts";
 import type { Scope } from "../../access/scope.ts";
 
 /** More records than a tenant has of a kind with few. */
@@ -48,33 +54,42 @@ export function ListPager(
 
 /** What a list of records has on its page. */
 interface ListProps<Row> {
-  readonly page: PageCall;
+  /** The title of the page and of the table. */
+  readonly title: string;
   /** An id that nothing else on the page has. */
   readonly id: string;
-  /** What the list shows, for people who hear the page. */
-  readonly label: string;
-  readonly list: ShownList<Row>;
-  readonly columns: readonly Column<Row>[];
+  /** What the API is asked. */
+  readonly question: ApiQuestion;
+  /** What stands beside the heading, as {@linkcode linkButtons} has it. */
+  readonly links: Parameters<typeof linkButtons>[1];
   /** What is said of a list without records. */
-  readonly empty: ComponentChildren;
+  readonly empty: string;
+  /** The columns of the table. */
+  readonly columns: readonly Column<Row>[];
 }
 
-/** A list that is kept up to date, or what is said where it has nothing. */
-export function LiveList<Row>(
-  { page, id, label, list, columns, empty }: ListProps<Row>,
-): VNode {
-  return list.data.length === 0
-    ? (
-      <Empty>
-        <p>{empty}</p>
-      </Empty>
-    )
-    : (
-      <Live id={id}>
-        <Table label={label} rows={list.data} columns={columns} />
-        <ListPager page={page} list={list} />
-      </Live>
-    );
+/** Shows a list that is kept up to date, or that it has nothing. */
+export async function listPage<Row>(
+  page: PageCall,
+  { title, id, question, links, empty, columns }: ListProps<Row>,
+): Promise<PageAnswer> {
+  return await page.show<ShownList<Row>>(question, (list) => ({
+    kind: "page",
+    title,
+    actions: linkButtons(page, links),
+    content: list.data.length === 0
+      ? (
+        <Empty>
+          <p>{empty}</p>
+        </Empty>
+      )
+      : (
+        <Live id={id}>
+          <Table label={title} rows={list.data} columns={columns} />
+          <ListPager page={page} list={list} />
+        </Live>
+      ),
+  }));
 }
 
 /** The records of a kind with few; none where the reader does not see them. */
@@ -87,22 +102,53 @@ export async function askAll<T>(
   return status === 200 ? (body as ShownList<T>).data : [];
 }
 
-/** A link that looks like a button, for readers with a scope. */
-export function LinkButton(
-  { page, to, needs, kind, children }: {
-    readonly page: PageCall;
-    /** The path below that of the console. */
-    readonly to: string;
-    /** The scope. @default each reader has the link */
-    readonly needs?: Scope;
-    /** How it looks. @default as other buttons */
-    readonly kind?: "primary";
-    readonly children: ComponentChildren;
-  },
-): VNode | null {
-  if (needs !== undefined && !may(page, needs)) return null;
-  const look = kind === undefined ? "button" : `button ${kind}`;
-  return <a class={look} href={page.base + to}>{children}</a>;
+/**
+ * Links that look like buttons: each with its path below that of the console,
+ * its text, and the scope of the readers who have it, which are all without
+ * one.
+ */
+export function linkButtons(
+  page: PageCall,
+  links: readonly (readonly [to: string, text: string, needs?: Scope])[],
+): VNode {
+  return (
+    <>
+      {links.map(([to, text, needs]) =>
+        needs === undefined || may(page, needs)
+          ? (
+            <a
+              class={to.endsWith("/new") ? "button primary" : "button"}
+              href={page.base + to}
+            >
+              {text}
+            </a>
+          )
+          : null
+      )}
+    </>
+  );
+}
+
+const STATE_TONES = {
+  active: "good",
+  idle: "dim",
+  stale: "bad",
+  paused: "dim",
+  invited: "calm",
+  disabled: "dim",
+  suspended: "warn",
+  closing: "dim",
+} as const;
+
+/** The state of a worker, a user or a tenant. */
+export function StateBadge(
+  { status }: { readonly status: keyof typeof STATE_TONES },
+): VNode {
+  return (
+    <Badge tone={STATE_TONES[status]} isHollow={status !== "active"}>
+      {status}
+    </Badge>
+  );
 }
 
 /** The form of a filter, which the address keeps. */

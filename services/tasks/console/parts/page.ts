@@ -64,10 +64,7 @@ export interface PageCall {
   /** Asks the API with the reader's rights. */
   ask(question: ApiQuestion): Promise<ApiAnswer>;
   /** Asks the API, and shows what it answers, or why it refuses. */
-  show<Body>(
-    question: ApiQuestion,
-    content: Shows<Body>,
-  ): Promise<PageAnswer>;
+  show<Body>(question: ApiQuestion, content: Shows<Body>): Promise<PageAnswer>;
 }
 
 /** Makes a page of the body of an answer that is good. */
@@ -84,10 +81,7 @@ export type PageAnswer =
     readonly kind: "redirect";
     /** Its path and query. */
     readonly to: string;
-    /**
-     * The `Set-Cookie` header.
-     * @default none
-     */
+    /** The `Set-Cookie` header. @default none */
     readonly cookie?: string;
   }
   /** The API refuses what the page asks; its problem is shown. */
@@ -99,37 +93,22 @@ export interface PageContent {
   readonly kind: "page";
   /** The title. */
   readonly title: string;
-  /**
-   * The heading.
-   * @default the title
-   */
+  /** The heading. @default the title */
   readonly heading?: VNode;
-  /**
-   * What stands beside the heading.
-   * @default nothing
-   */
+  /** What stands beside the heading. @default nothing */
   readonly actions?: ComponentChildren;
   /** The content. */
   readonly content: ComponentChildren;
-  /**
-   * The HTTP status.
-   * @default {200}
-   */
+  /** The HTTP status. @default {200} */
   readonly status?: number;
   /**
    * Seconds after which a browser without scripts loads the page again.
    * @default never
    */
   readonly refreshSeconds?: number | undefined;
-  /**
-   * The path of a page that the browser loads at once.
-   * @default none
-   */
+  /** The path of a page that the browser loads at once. @default none */
   readonly goTo?: string;
-  /**
-   * The `Set-Cookie` header.
-   * @default none
-   */
+  /** The `Set-Cookie` header. @default none */
   readonly cookie?: string;
 }
 
@@ -146,33 +125,24 @@ export function refusalOf(answer: ApiAnswer): PageAnswer | undefined {
   return answer.status < 400 ? undefined : { kind: "refused", answer };
 }
 
-/** A problem as the API writes it. */
-export interface ShownProblem {
-  /** For programs, such as `timed_out`. */
-  readonly code: string;
-  /** The kind of problem, for people. */
-  readonly title: string;
-  /** What is wrong, for people. */
-  readonly detail?: string;
-  /** By what the log knows the request. */
-  readonly request_id?: string;
-  /** Each fault of the request. */
-  readonly errors?: readonly {
-    /** The place in the body. */
-    readonly pointer?: string;
-    /** The parameter of the query. */
-    readonly parameter?: string;
-    /** What is wrong, for people. */
-    readonly detail: string;
-  }[];
-}
-
 /**
  * Members of a record of the API that are text, such as instants in RFC 3339:
  * those that each record has, and those that may be null.
  */
 export type Texts<Always extends string, Perhaps extends string = never> =
   Readonly<Record<Always, string> & Record<Perhaps, string | null>>;
+
+/** A problem as the API writes it, with each fault of the request. */
+export type ShownProblem =
+  & Texts<"code" | "title">
+  & Partial<Texts<"detail" | "request_id">>
+  & {
+    /** What is wrong, and where: in the body, or which parameter. */
+    readonly errors?: readonly (
+      & Texts<"detail">
+      & Partial<Texts<"pointer" | "parameter">>
+    )[];
+  };
 
 /** A page of a list of the API. */
 export interface ShownList<T> {

@@ -16,6 +16,7 @@ import {
   NO_FAULTS,
   statusOf,
   textOf,
+  withoutNulls,
 } from "./form.tsx";
 import {
   goTo,
@@ -60,17 +61,10 @@ interface RecordForm<T extends ShownRecord> {
   ) => ComponentChildren;
 }
 
-/** The pages of a form of records. */
-interface RecordPages {
-  /** Shows the form of a new record. */
-  readonly showNew: Page;
-  /** Creates a record. */
-  readonly create: Page;
-  /** Shows the form of a record that is there. */
-  readonly edit: Page;
-  /** Changes a record. */
-  readonly change: Page;
-}
+/** The pages that show the form, and those that take what it sends. */
+export type RecordPages = Readonly<
+  Record<"showNew" | "create" | "edit" | "change", Page>
+>;
 
 /** Makes the pages of a form. */
 export function recordForm<T extends ShownRecord>(
@@ -120,8 +114,7 @@ export function recordForm<T extends ShownRecord>(
       title: title(record),
       about: form.about,
       secrets: [["Signing secret", secret]],
-      back,
-      backText: `To the ${noun}`,
+      back: [back, `To the ${noun}`],
     });
   };
   return {
@@ -135,12 +128,10 @@ export function recordForm<T extends ShownRecord>(
       if (read.kind === "invalid") {
         return show(page, { values, faults: read.faults });
       }
-      const given = Object.entries(read.body)
-        .filter(([, value]) => value !== null);
       const answer = await page.ask({
         method: "POST",
         path: `/v1/${list}`,
-        body: Object.fromEntries(given),
+        body: withoutNulls(read.body),
       });
       const faults = formFaults(answer, form.names);
       return faults === undefined

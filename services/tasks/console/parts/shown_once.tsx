@@ -9,15 +9,14 @@ import type { PageAnswer } from "./page.ts";
 
 /** The page that shows a secret which nothing shows again. */
 export function shownOncePage(
-  { title, about, secrets, back, backText }: {
+  { title, about, secrets, back: [path, text] }: {
     readonly title: string;
     /** What it is for, as a sentence. */
     readonly about: string;
     /** What is shown, each with its name. */
     readonly secrets: readonly (readonly [string, string])[];
-    /** Where the reader goes on. */
-    readonly back: string;
-    readonly backText: string;
+    /** Where the reader goes on, and the text that leads there. */
+    readonly back: readonly [string, string];
   },
 ): PageAnswer {
   return {
@@ -30,11 +29,11 @@ export function shownOncePage(
             {about} Copy it now: it is not shown again.
           </p>
         </Note>
-        {secrets.map(([name, text], index) => (
-          <Code id={`secret-${index}`} name={name} text={text} wraps />
+        {secrets.map(([name, secret], index) => (
+          <Code id={`secret-${index}`} name={name} text={secret} wraps />
         ))}
         <p>
-          <a class="button primary" href={back}>{backText}</a>
+          <a class="button primary" href={path}>{text}</a>
         </p>
       </>
     ),

@@ -9,7 +9,7 @@ import { Badge, Empty, Live } from "../../../shared/console/parts.tsx";
 import { type Column, Table } from "../../../shared/console/table.tsx";
 import {
   FilterForm,
-  LinkButton,
+  linkButtons,
   ListPager,
   listQuestion,
 } from "../parts/list.tsx";
@@ -63,16 +63,11 @@ export async function scheduleListPage(page: PageCall): Promise<PageAnswer> {
     return {
       kind: "page",
       title: "Schedules",
-      actions: (
-        <LinkButton
-          page={page}
-          to="/tasks/new"
-          needs="tasks:write"
-          kind="primary"
-        >
-          New schedule
-        </LinkButton>
-      ),
+      actions: linkButtons(page, [[
+        "/tasks/new",
+        "New schedule",
+        "tasks:write",
+      ]]),
       content: (
         <>
           <FilterForm page={page}>

@@ -17,7 +17,7 @@ import {
   Time,
 } from "../../../shared/console/parts.tsx";
 import { Table } from "../../../shared/console/table.tsx";
-import { LinkButton } from "../parts/list.tsx";
+import { linkButtons } from "../parts/list.tsx";
 import {
   goTo,
   may,
@@ -36,7 +36,12 @@ import {
   slipOf,
 } from "./schedule_parts.tsx";
 import { actOnTask, TaskActions } from "../tasks/task_actions.tsx";
-import { type ShownTask, StatusBadge, TaskLink } from "../tasks/task_parts.tsx";
+import {
+  type ShownTask,
+  StatusBadge,
+  TaskLink,
+  type TaskProps,
+} from "../tasks/task_parts.tsx";
 import type { ShownAttempt } from "../tasks/task_spans.ts";
 
 /** Times and attempts that the page shows. */
@@ -57,25 +62,18 @@ export async function schedulePage(page: PageCall): Promise<PageAnswer> {
         query: new URLSearchParams({ order: "desc", limit: String(ATTEMPTS) }),
       }),
     ]);
-    const slip = slipOf(task, nowMs);
     const isWriter = may(page, "tasks:write");
     const { data = [] } = attempts.body as Partial<ShownList<ShownAttempt>>;
     return {
       kind: "page",
       title: `Schedule ${task.worker} · ${task.job}`,
       heading: <span>{`${task.worker} · ${task.job}`}</span>,
-      actions: (
-        <LinkButton
-          page={page}
-          to={`/tasks/${task.id}/edit`}
-          needs="tasks:write"
-        >
-          Edit
-        </LinkButton>
-      ),
+      actions: linkButtons(page, [
+        [`/tasks/${task.id}/edit`, "Edit", "tasks:write"],
+      ]),
       content: (
         <Live id="schedule">
-          <Lead task={task} repeat={repeat} slip={slip} nowMs={nowMs} />
+          <Lead page={page} task={task} repeat={repeat} />
           {isWriter ? <TaskActions page={page} task={task} /> : null}
           <Section id="next" title="Next runs">
             {preview === undefined || preview.data.length === 0
@@ -90,7 +88,7 @@ export async function schedulePage(page: PageCall): Promise<PageAnswer> {
               )}
           </Section>
           <div class="grid">
-            <Rule task={task} repeat={repeat} base={base} />
+            <Rule page={page} task={task} repeat={repeat} />
             <Attempts attempts={data} nowMs={nowMs} />
           </div>
         </Live>
@@ -99,14 +97,13 @@ export async function schedulePage(page: PageCall): Promise<PageAnswer> {
   });
 }
 
-function Lead(
-  { task, repeat, slip, nowMs }: {
-    readonly task: ShownTask;
-    readonly repeat: ShownRepeat;
-    readonly slip: string | undefined;
-    readonly nowMs: number;
-  },
-): VNode {
+/** A page, and the schedule that it shows. */
+interface ScheduleProps extends TaskProps {
+  readonly repeat: ShownRepeat;
+}
+
+function Lead({ page: { nowMs }, task, repeat }: ScheduleProps): VNode {
+  const slip = slipOf(task, nowMs);
   const isEnding = task.error !== null || slip !== undefined;
   return (
     <Note tone={isEnding ? "warn" : "busy"}>
@@ -149,13 +146,7 @@ function SkipButton(
   );
 }
 
-function Rule(
-  { task, repeat, base }: {
-    readonly task: ShownTask;
-    readonly repeat: ShownRepeat;
-    readonly base: string;
-  },
-): VNode {
+function Rule({ page: { base }, task, repeat }: ScheduleProps): VNode {
   return (
     <Section id="rule" title="Rule">
       <FactList

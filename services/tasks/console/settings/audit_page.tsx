@@ -6,8 +6,8 @@
 
 import type { VNode } from "preact";
 import type { Actor } from "../../domain/records.ts";
-import { listQuestion, LiveList } from "../parts/list.tsx";
-import type { PageAnswer, PageCall, ShownList, Texts } from "../parts/page.ts";
+import { listPage, listQuestion } from "../parts/list.tsx";
+import type { PageAnswer, PageCall, Texts } from "../parts/page.ts";
 
 type ShownEntry = Texts<"at" | "action"> & {
   readonly actor: Actor | null;
@@ -18,40 +18,32 @@ type ShownEntry = Texts<"at" | "action"> & {
 /** Shows a page of the log, the newest first. */
 export async function auditPage(page: PageCall): Promise<PageAnswer> {
   const { base } = page;
-  const question = listQuestion(page, "/v1/audit");
-  return await page.show<ShownList<ShownEntry>>(question, (list) => ({
-    kind: "page",
+  return await listPage<ShownEntry>(page, {
     title: "Audit log",
-    content: (
-      <LiveList
-        page={page}
-        id="audit"
-        label="Audit log"
-        list={list}
-        empty="Nothing was changed yet."
-        columns={[
-          { name: "At", at: ({ at }) => at },
-          {
-            name: "What",
-            cell: ({ action }) => <span class="mono">{action}</span>,
-          },
-          {
-            name: "Who",
-            cell: ({ actor }) =>
-              actor && <ActorLink base={base} actor={actor} />,
-          },
-          {
-            name: "To what",
-            cell: ({ target }) => <Target base={base} target={target} />,
-          },
-          {
-            name: "Details",
-            cell: ({ detail }) => <span class="dim">{detailText(detail)}</span>,
-          },
-        ]}
-      />
-    ),
-  }));
+    id: "audit",
+    question: listQuestion(page, "/v1/audit"),
+    links: [],
+    empty: "Nothing was changed yet.",
+    columns: [
+      { name: "At", at: ({ at }) => at },
+      {
+        name: "What",
+        cell: ({ action }) => <span class="mono">{action}</span>,
+      },
+      {
+        name: "Who",
+        cell: ({ actor }) => actor && <ActorLink base={base} actor={actor} />,
+      },
+      {
+        name: "To what",
+        cell: ({ target }) => <Target base={base} target={target} />,
+      },
+      {
+        name: "Details",
+        cell: ({ detail }) => <span class="dim">{detailText(detail)}</span>,
+      },
+    ],
+  });
 }
 
 function ActorLink(

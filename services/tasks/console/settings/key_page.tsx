@@ -10,6 +10,7 @@ import {
   Buttons,
   CheckField,
   PostForm,
+  TickBox,
 } from "../../../shared/console/form.tsx";
 import { Section } from "../../../shared/console/parts.tsx";
 import { type Column, Table } from "../../../shared/console/table.tsx";
@@ -25,6 +26,8 @@ import {
   NO_FAULTS,
   statusOf,
   textOf,
+  textsOf,
+  withoutNulls,
 } from "../parts/form.tsx";
 import { ListPager, listQuestion } from "../parts/list.tsx";
 import {
@@ -53,16 +56,10 @@ type ShownKey =
 /** A key with its text, in the answer that made it alone. */
 type NewKey = ShownKey & Texts<"key">;
 
-/** Shows a page of the list. */
-export async function keyListPage(page: PageCall): Promise<PageAnswer> {
-  return await showList(page, NO_FAULTS);
-}
-
 /** Makes a key. */
 export async function makeKey(page: PageCall): Promise<PageAnswer> {
   const { form } = page;
   const role = textOf(form, "role");
-  const expires = textOf(form, "expires_at");
   const answer = await page.ask({
     method: "POST",
     path: "/v1/keys",
@@ -71,13 +68,13 @@ export async function makeKey(page: PageCall): Promise<PageAnswer> {
       ...(role === null ? { scopes: form.getAll("scopes") } : { role }),
       networks: listOf(form.get("networks") ?? "") ?? [],
       payloads: form.get("payloads") === "true",
-      ...(expires === null ? {} : { expires_at: expires }),
+      ...withoutNulls(textsOf(form, ["expires_at"])),
     },
   });
   const faults = formFaults(answer, FIELDS);
   return faults === undefined
     ? shownKey(page, answer.body as NewKey)
-    : await showList(page, faults);
+    : await keyListPage(page, faults);
 }
 
 /** Replaces or revokes a key. */
@@ -100,14 +97,14 @@ function shownKey({ base }: PageCall, { name, id, key }: NewKey): PageAnswer {
     title: `Key ${name === "" ? id : name}`,
     about: "The key is made.",
     secrets: [["Key", key]],
-    back: `${base}/keys`,
-    backText: "To the keys",
+    back: [`${base}/keys`, "To the keys"],
   });
 }
 
-async function showList(
+/** Shows a page of the list, and what is wrong with the form that was sent. */
+export async function keyListPage(
   page: PageCall,
-  faults: FormFaults,
+  faults: FormFaults = NO_FAULTS,
 ): Promise<PageAnswer> {
   const question = listQuestion(page, "/v1/keys");
   return await page.show<ShownList<ShownKey>>(question, (list) => ({
@@ -223,32 +220,22 @@ function NewKeyForm(
   );
   return (
     <Section id="new" title="Make a key" kind="narrow">
-      <FaultForm
-        page={page}
-        faults={faults}
-        to={`${base}/keys`}
-        buttons={[{ text: "Make", kind: "primary" }]}
-      >
+      <FaultForm page={page} faults={faults} to={`${base}/keys`} submit="Make">
         {text("name", "Name", { placeholder: "ci" })}
         {choice("role", "Role", {
-          choices: [
-            ["", "none: by the scopes below"],
-            ...ROLES.map((role) => [role, role] as const),
-          ],
+          choices: [["", "none: by the scopes below"], ...ROLES],
         })}
         <fieldset>
           <legend>Scopes</legend>
           <div class="filters">
             {scopes.map((scope) => (
-              <label class="check">
-                <input
-                  type="checkbox"
-                  name="scopes"
-                  value={scope}
-                  checked={chosen.has(scope)}
-                />
+              <TickBox
+                name="scopes"
+                value={scope}
+                isChecked={chosen.has(scope)}
+              >
                 {scope}
-              </label>
+              </TickBox>
             ))}
           </div>
           {faults.of.scopes === undefined

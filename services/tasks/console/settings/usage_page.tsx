@@ -36,19 +36,12 @@ interface Use {
   readonly is_exact: boolean;
 }
 
-interface ShownUsage {
-  readonly plan: string;
-  readonly period: string;
+type ShownUsage = Texts<"plan" | "period"> & {
   readonly use: Readonly<Record<string, Use>>;
   readonly limits: Readonly<Record<string, unknown>>;
-}
+};
 
 type ShownTenant = Texts<"id" | "domain" | "timezone" | "created_at", "url">;
-
-/** Shows the use of the plan. */
-export async function usagePage(page: PageCall): Promise<PageAnswer> {
-  return await showUsage(page, NO_FAULTS);
-}
 
 /** Changes the tenant's time zone. */
 export async function changeTenant(page: PageCall): Promise<PageAnswer> {
@@ -60,12 +53,13 @@ export async function changeTenant(page: PageCall): Promise<PageAnswer> {
   const faults = formFaults(answer, ["timezone"]);
   return faults === undefined
     ? goTo(page.here, "saved")
-    : await showUsage(page, faults);
+    : await usagePage(page, faults);
 }
 
-async function showUsage(
+/** Shows the use of the plan, and what is wrong with the form that was sent. */
+export async function usagePage(
   page: PageCall,
-  faults: FormFaults,
+  faults: FormFaults = NO_FAULTS,
 ): Promise<PageAnswer> {
   const [usage, account] = await Promise.all([
     page.ask({ path: "/v1/usage" }),
@@ -132,28 +126,25 @@ function Meter(
   },
 ): VNode {
   const number = `${formatCount(used)}${isExact ? "" : "+"}`;
-  if (limit === null) {
-    return (
-      <>
-        <span>{name}</span>
-        <span class="dim">{`${number}, no limit`}</span>
-      </>
-    );
-  }
-  const part = limit === 0 ? 1 : used / limit;
-  const isOver = used >= limit;
+  const part = limit === null ? 0 : limit === 0 ? 1 : used / limit;
+  const isOver = limit !== null && used >= limit;
+  const isNear = part >= NEAR_END;
   return (
     <>
       <span>{name}</span>
-      <span class={isOver ? "bad" : part >= NEAR_END ? "warn" : "dim"}>
-        {`${number} of ${formatCount(limit)}`}
+      <span class={isOver ? "bad" : isNear ? "warn" : "dim"}>
+        {limit === null
+          ? `${number}, no limit`
+          : `${number} of ${formatCount(limit)}`}
         {isOver
           ? ": none is left"
-          : part >= NEAR_END
+          : isNear
           ? `: ${Math.floor(part * 100)} %`
           : ""}
       </span>
-      <progress aria-label={name} value={Math.min(part, 1)} max={1} />
+      {limit === null
+        ? null
+        : <progress aria-label={name} value={Math.min(part, 1)} max={1} />}
     </>
   );
 }

@@ -8,12 +8,10 @@
 import type { VNode } from "preact";
 import { Buttons } from "../../../shared/console/form.tsx";
 import {
-  Badge,
   FactList,
   Live,
   Section,
   Time,
-  type Tone,
 } from "../../../shared/console/parts.tsx";
 import { Table } from "../../../shared/console/table.tsx";
 import { ROLES } from "../../access/scope.ts";
@@ -28,7 +26,7 @@ import {
   statusOf,
   valuesOf,
 } from "../parts/form.tsx";
-import { ListPager, listQuestion } from "../parts/list.tsx";
+import { ListPager, listQuestion, StateBadge } from "../parts/list.tsx";
 import {
   goTo,
   may,
@@ -47,11 +45,10 @@ type ShownUser =
   & Pick<User, "id" | "email" | "name" | "role" | "status" | "payloads">
   & Texts<"created_at" | "updated_at", "idp_subject" | "last_seen_at">;
 
-/** Shows a page of the list. */
-export async function userListPage(page: PageCall): Promise<PageAnswer> {
-  const values = new URLSearchParams({ role: "member" });
-  return await showList(page, { values, faults: NO_FAULTS });
-}
+const NEW_USER: FormState = {
+  values: new URLSearchParams({ role: "member" }),
+  faults: NO_FAULTS,
+};
 
 /** Adds a user. */
 export async function addUser(page: PageCall): Promise<PageAnswer> {
@@ -68,12 +65,13 @@ export async function addUser(page: PageCall): Promise<PageAnswer> {
   const faults = formFaults(answer, FIELDS);
   return faults === undefined
     ? goTo(here, "created")
-    : await showList(page, { values: form, faults });
+    : await userListPage(page, { values: form, faults });
 }
 
-async function showList(
+/** Shows a page of the list, and the form of a new user. */
+export async function userListPage(
   page: PageCall,
-  state: FormState,
+  state: FormState = NEW_USER,
 ): Promise<PageAnswer> {
   const { here, nowMs } = page;
   const question = listQuestion(page, "/v1/users");
@@ -106,7 +104,7 @@ async function showList(
                     { name: "Role", cell: ({ role }) => role },
                     {
                       name: "Status",
-                      cell: ({ status }) => <UserBadge status={status} />,
+                      cell: ({ status }) => <StateBadge status={status} />,
                     },
                     {
                       name: "Last seen",
@@ -128,31 +126,13 @@ async function showList(
   }));
 }
 
-const TONES: Readonly<Record<ShownUser["status"], Tone>> = {
-  invited: "calm",
-  active: "good",
-  disabled: "dim",
-};
-
-function UserBadge({ status }: Pick<ShownUser, "status">): VNode {
-  return (
-    <Badge tone={TONES[status]} isHollow={status !== "active"}>{status}</Badge>
-  );
-}
-
-const ROLE_CHOICES = ROLES.map((role) => [role, role] as const);
-
 function NewUser(
   { page, state }: { readonly page: PageCall; readonly state: FormState },
 ): VNode {
   const { text, choice } = fieldsOf(state);
   return (
     <Section id="new" title="Add a user" kind="narrow">
-      <FaultForm
-        page={page}
-        faults={state.faults}
-        buttons={[{ text: "Add", kind: "primary" }]}
-      >
+      <FaultForm page={page} faults={state.faults} submit="Add">
         {text("email", "Email", {
           type: "email",
           placeholder: "ada@example.com",
@@ -162,16 +142,11 @@ function NewUser(
         })}
         <div class="grid">
           {text("name", "Name")}
-          {choice("role", "Role", { choices: ROLE_CHOICES })}
+          {choice("role", "Role", { choices: ROLES })}
         </div>
       </FaultForm>
     </Section>
   );
-}
-
-/** Shows a user. */
-export async function userPage(page: PageCall): Promise<PageAnswer> {
-  return await showUser(page, NO_FAULTS);
 }
 
 /** Changes or removes a user. */
@@ -196,12 +171,13 @@ export async function changeUser(page: PageCall): Promise<PageAnswer> {
   const faults = formFaults(answer, FIELDS);
   return faults === undefined
     ? goTo(here, "saved")
-    : await showUser(page, faults);
+    : await userPage(page, faults);
 }
 
-async function showUser(
+/** Shows a user, and what is wrong with the form that was sent. */
+export async function userPage(
   page: PageCall,
-  faults: FormFaults,
+  faults: FormFaults = NO_FAULTS,
 ): Promise<PageAnswer> {
   const question = { path: pathOf("users", page) };
   return await page.show<ShownUser>(question, (user) => ({
@@ -213,7 +189,7 @@ async function showUser(
         <Section id="facts" title="Facts">
           <FactList
             facts={[
-              ["Status", <UserBadge status={user.status} />],
+              ["Status", <StateBadge status={user.status} />],
               ["Name", user.name],
               ["Role", user.role],
               ["Sees data", user.payloads ? "yes" : "no"],
@@ -255,12 +231,10 @@ function UserForm(
     <Section id="change" title="Change">
       <FaultForm page={page} faults={faults}>
         {text("name", "Name")}
-        {choice("role", "Role", { choices: ROLE_CHOICES })}
+        {choice("role", "Role", { choices: ROLES })}
         {choice("status", "Status", {
           choices: [
-            isInvited
-              ? ["", "invited: active at the next sign-in"]
-              : ["active", "active"],
+            isInvited ? ["", "invited: active at the next sign-in"] : "active",
             ["disabled", "disabled: is let in no more"],
           ],
         })}

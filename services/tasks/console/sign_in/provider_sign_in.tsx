@@ -59,9 +59,7 @@ export async function beginLogin(
   const page = openPage(call);
   const begun = await login.begin(callbackUri(call));
   if (begun.kind !== "ok") {
-    logger.warn("Cannot sign in at the identity provider", {
-      reason: begun.reason,
-    });
+    logger.warn(NO_ANSWER, { reason: begun.reason });
     return await show(page, UNREACHABLE);
   }
   const next = encodeURIComponent(ownPath(page, call.query.get("next")));
@@ -84,39 +82,25 @@ export async function finishLogin(
     pending === undefined || code === null ||
     query.get("state") !== pending.state
   ) {
-    return await show(
-      page,
-      failed(page, "the provider's answer is not to you"),
-    );
+    return await fail(page, "the provider's answer is not to you");
   }
-  const finished = await login.finish(code, {
-    pending,
-    redirectUri: callbackUri(call),
-  });
+  const redirectUri = callbackUri(call);
+  const finished = await login.finish(code, { pending, redirectUri });
   if (finished.kind === "unavailable") {
-    logger.warn("Cannot sign in at the identity provider", {
-      reason: finished.reason,
-    });
+    logger.warn(NO_ANSWER, { reason: finished.reason });
     return await show(page, UNREACHABLE);
   }
-  if (finished.kind === "refused") {
-    return await show(page, failed(page, finished.reason));
-  }
+  if (finished.kind === "refused") return await fail(page, finished.reason);
   const user = await users.findUser(getTenant(call).id, finished.subject);
   if (user === undefined || user.status === "disabled") {
-    return await show(page, failed(page, "you are no user of this tenant"));
+    return await fail(page, "you are no user of this tenant");
   }
-  const cookie = await openSession(call, options, {
-    kind: "user",
-    id: user.id,
-  });
+  const credential = { kind: "user", id: user.id } as const;
+  const cookie = await openSession(call, options, credential);
   return await show(page, { ...hop(next), cookie });
 }
 
-function readPending(
-  call: CallContext,
-  page: PageCall,
-): {
+function readPending(call: CallContext, page: PageCall): {
   readonly pending: ReturnType<typeof parsePending>;
   readonly next: string;
 } {
@@ -135,6 +119,8 @@ function decoded(text: string): string | null {
   }
 }
 
+const NO_ANSWER = "Cannot sign in at the identity provider";
+
 const UNREACHABLE: PageContent = {
   kind: "page",
   title: "The identity provider does not answer",
@@ -146,8 +132,8 @@ const UNREACHABLE: PageContent = {
   ),
 };
 
-function failed({ base }: PageCall, reason: string): PageContent {
-  return {
+function fail(page: PageCall, reason: string): Promise<Answer> {
+  return show(page, {
     kind: "page",
     title: "You are not signed in",
     status: 401,
@@ -155,9 +141,9 @@ function failed({ base }: PageCall, reason: string): PageContent {
       <Note tone="bad" isUrgent>
         <p>{`Cannot sign in: ${reason.replace(/^Cannot sign in: /, "")}.`}</p>
         <p>
-          <a href={`${base}/sign-in`}>Sign in again</a>
+          <a href={`${page.base}/sign-in`}>Sign in again</a>
         </p>
       </Note>
     ),
-  };
+  });
 }

@@ -4,7 +4,6 @@
  * @module
  */
 
-import type { VNode } from "preact";
 import { TextField } from "../../../shared/console/form.tsx";
 import {
   isOperatorToken,
@@ -167,61 +166,50 @@ export function ownPath({ base }: PageCall, text: string | null): string {
   return isOwn ? text : base;
 }
 
-interface SignInProps {
-  /** What is wrong with the key that was sent. */
-  readonly fault?: string;
-  /** Whether people may sign in at the identity provider. */
-  readonly hasProvider: boolean;
-}
-
-function signInPage(page: PageCall, props: SignInProps): PageContent {
+function signInPage(
+  page: PageCall,
+  { fault, hasProvider }: {
+    /** What is wrong with the key that was sent. @default nothing */
+    readonly fault?: string;
+    /** Whether people may sign in at the identity provider. */
+    readonly hasProvider: boolean;
+  },
+): PageContent {
+  const { base, path, query, call } = page;
+  const next = query.get("next") ?? undefined;
+  const isOperator = call.tenant === undefined;
   return {
     kind: "page",
     title: "Sign in",
     content: (
       <>
-        {props.hasProvider ? <ProviderLink page={page} /> : null}
-        <KeyForm page={page} fault={props.fault} />
+        {hasProvider
+          ? (
+            <section>
+              <a
+                class="button primary"
+                href={withQuery(`${base}/sign-in/provider`, { next })}
+              >
+                Sign in with your account
+              </a>
+            </section>
+          )
+          : null}
+        <form method="post" action={path}>
+          <TextField
+            name="key"
+            label={isOperator ? "Operator token" : "API key"}
+            type="password"
+            autocomplete="current-password"
+            hint={isOperator
+              ? "The token of the setting OPERATOR_TOKEN."
+              : "A key of this tenant, which begins with dk_. The pages show and do what the key may."}
+            fault={fault}
+            isRequired
+          />
+          <button type="submit" class="primary">Sign in</button>
+        </form>
       </>
     ),
   };
-}
-
-function ProviderLink({ page }: { readonly page: PageCall }): VNode {
-  const next = page.query.get("next") ?? undefined;
-  return (
-    <section>
-      <a
-        class="button primary"
-        href={withQuery(`${page.base}/sign-in/provider`, { next })}
-      >
-        Sign in with your account
-      </a>
-    </section>
-  );
-}
-
-function KeyForm(
-  { page, fault }: {
-    readonly page: PageCall;
-    readonly fault: string | undefined;
-  },
-): VNode {
-  const isOperator = page.call.tenant === undefined;
-  return (
-    <form method="post" action={page.path}>
-      <TextField
-        name="key"
-        label={isOperator ? "Operator token" : "API key"}
-        type="password"
-        autocomplete="current-password"
-        hint={isOperator
-          ? "The token of the setting OPERATOR_TOKEN."
-          : "A key of this tenant, which begins with dk_. The pages show and do what the key may."}
-        fault={fault}
-        isRequired
-      />
-      <button type="submit" class="primary">Sign in</button>
-    </form>
-  );
 }

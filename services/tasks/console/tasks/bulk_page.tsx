@@ -10,11 +10,12 @@ import { PostForm } from "../../../shared/console/form.tsx";
 import {
   FactList,
   formatCount,
+  lines,
   Live,
   Note,
   Time,
 } from "../../../shared/console/parts.tsx";
-import type { ApiAnswer } from "../../http/ask_api.ts";
+import type { ApiQuestion } from "../../http/ask_api.ts";
 import {
   goTo,
   type PageAnswer,
@@ -31,13 +32,9 @@ import { TaskLink } from "./task_parts.tsx";
 /** Most tasks that a preview looks at. */
 const PREVIEWED = 1_000;
 
-interface BulkResult {
-  readonly matched: number;
-  readonly changed: number;
-  readonly unchanged: number;
-  readonly failed: number;
-  readonly errors: readonly { readonly id: string; readonly detail: string }[];
-}
+type BulkResult =
+  & Readonly<Record<"matched" | "changed" | "unchanged" | "failed", number>>
+  & { readonly errors: readonly Texts<"id" | "detail">[] };
 
 type Operation =
   & BulkResult
@@ -60,17 +57,13 @@ function readOrder(fields: URLSearchParams): Order {
   };
 }
 
-async function ask(
-  page: PageCall,
+function questionOf(
   { action, ids, filter }: Order,
-  more: Readonly<Record<string, unknown>>,
-): Promise<ApiAnswer> {
+  more: Readonly<Record<string, unknown>> = {},
+): ApiQuestion {
   const on = ids.length > 0 ? { ids } : { filter: toBulkFilter(filter) };
-  return await page.ask({
-    method: "POST",
-    path: "/v1/tasks/actions",
-    body: { action, ...on, ...more },
-  });
+  const body = { action, ...on, ...more };
+  return { method: "POST", path: "/v1/tasks/actions", body };
 }
 
 /** Shows how many tasks an action would change. */
@@ -91,13 +84,11 @@ export async function bulkPreviewPage(page: PageCall): Promise<PageAnswer> {
     };
   }
   const limit = ids.length > 0 ? {} : { limit: PREVIEWED };
-  const answer = await ask(page, order, { dry_run: true, ...limit });
-  const refusal = refusalOf(answer);
-  if (refusal !== undefined) return refusal;
+  const answer = await page.ask(questionOf(order, { dry_run: true, ...limit }));
   const result = answer.body as BulkResult;
   const isMore = ids.length === 0 && result.matched >= PREVIEWED;
   const text = BULK_ACTIONS.find(([name]) => name === action)?.[1] ?? action;
-  return {
+  return refusalOf(answer) ?? {
     kind: "page",
     title: `${text}: preview`,
     content: (
@@ -134,7 +125,7 @@ export async function bulkPreviewPage(page: PageCall): Promise<PageAnswer> {
 /** Applies an action to many tasks. */
 export async function applyBulk(page: PageCall): Promise<PageAnswer> {
   const order = readOrder(page.form);
-  const answer = await ask(page, order, {});
+  const answer = await page.ask(questionOf(order));
   const refusal = refusalOf(answer);
   if (refusal !== undefined) return refusal;
   if (answer.status === 202) {
@@ -202,10 +193,10 @@ function Results(
           ["Cannot be changed", failed],
           [
             "First reasons",
-            errors.map(({ id, detail }) => (
-              <div>
+            lines(errors, ({ id, detail }) => (
+              <>
                 <TaskLink base={base} id={id} /> {detail}
-              </div>
+              </>
             )),
           ],
         ]}

@@ -15,7 +15,7 @@ import {
   pathOf,
   refusalOf,
 } from "../parts/page.ts";
-import type { ShownTask } from "./task_parts.tsx";
+import type { TaskProps } from "./task_parts.tsx";
 import { endWait, WAIT_ACTIONS } from "./task_wait.tsx";
 
 /** An action on a task. */
@@ -31,23 +31,13 @@ interface Action {
 }
 
 const ACTIONS: readonly Action[] = [
-  {
-    name: "run",
-    text: "Run now",
-    fits: (status) =>
-      !isFinal(status) && status !== "running" && status !== "paused",
-  },
+  { name: "run", text: "Run now", fits: isAtRest },
   {
     name: "retry",
     text: "Retry",
     fits: (status) => isFinal(status) || status === "retry",
   },
-  {
-    name: "pause",
-    text: "Pause",
-    fits: (status) =>
-      !isFinal(status) && status !== "running" && status !== "paused",
-  },
+  { name: "pause", text: "Pause", fits: isAtRest },
   { name: "resume", text: "Resume", fits: (status) => status === "paused" },
   {
     name: "cancel",
@@ -63,10 +53,12 @@ const ACTIONS: readonly Action[] = [
   },
 ];
 
+function isAtRest(status: TaskStatus): boolean {
+  return !isFinal(status) && status !== "running" && status !== "paused";
+}
+
 /** Buttons for the actions that fit a task, and their commands. */
-export function TaskActions(
-  { page, task }: { readonly page: PageCall; readonly task: ShownTask },
-): VNode {
+export function TaskActions({ page, task }: TaskProps): VNode {
   const actions = ACTIONS.filter(({ fits }) => fits(task.status));
   const api = `${page.call.baseUrl}/v1/tasks/${task.id}`;
   return (

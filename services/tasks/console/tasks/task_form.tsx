@@ -18,6 +18,7 @@ import {
   pairsText,
   prettyJson,
   textOf,
+  textsOf,
   valuesOf,
 } from "../parts/form.tsx";
 import type { ShownRepeat } from "../schedules/schedule_parts.tsx";
@@ -35,21 +36,16 @@ export const TASK_FORM_FIELDS: readonly string[] = [
 export function repeatBody(
   form: URLSearchParams,
 ): Readonly<Record<string, unknown>> | null {
-  const cron = textOf(form, "cron");
-  const interval = textOf(form, "interval");
-  if (cron === null && interval === null) return null;
+  const texts = textsOf(form, [
+    ...["cron", "interval", "dialect", "until", "catch_up", "jitter", "mode"],
+    "on_failure",
+  ]);
+  if (texts.cron === null && texts.interval === null) return null;
   return {
-    cron,
-    interval,
-    dialect: textOf(form, "dialect"),
+    ...texts,
     exclude: listOf(form.get("exclude") ?? ""),
     calendars: listOf(form.get("calendars") ?? ""),
     limit: numberOf(form, "limit"),
-    until: textOf(form, "until"),
-    catch_up: textOf(form, "catch_up"),
-    jitter: textOf(form, "jitter"),
-    mode: textOf(form, "mode"),
-    on_failure: textOf(form, "on_failure"),
   };
 }
 
@@ -73,11 +69,8 @@ export function readTaskForm(form: URLSearchParams): FormOutcome {
     body: {
       ...json,
       worker: form.get("worker") ?? "",
-      job: textOf(form, "job"),
-      timezone: textOf(form, "timezone"),
+      ...textsOf(form, ["job", "timezone", "key", "group"]),
       repeat: repeatBody(form),
-      key: textOf(form, "key"),
-      group: textOf(form, "group"),
       priority: numberOf(form, "priority"),
       timeout: numberOf(form, "timeout"),
       tags: listOf(form.get("tags") ?? "") ?? [],
@@ -157,9 +150,7 @@ function Work(
       <div class="grid">
         {workers === undefined
           ? text("worker", "Worker", { isRequired: true })
-          : choice("worker", "Worker", {
-            choices: [...names].map((name) => [name, name]),
-          })}
+          : choice("worker", "Worker", { choices: [...names] })}
         {text("job", "Job", {
           placeholder: "default",
           hint: "What the worker is to do.",

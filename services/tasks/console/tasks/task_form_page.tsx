@@ -17,6 +17,7 @@ import {
   NO_FAULTS,
   statusOf,
   textOf,
+  withoutNulls,
 } from "../parts/form.tsx";
 import {
   goTo,
@@ -24,7 +25,6 @@ import {
   type PageCall,
   pathOf,
   type ShownList,
-  type ShownProblem,
 } from "../parts/page.ts";
 import {
   askPreview,
@@ -149,15 +149,6 @@ function withOthers(
   return { ...body, repeat: { ...others, ...body.repeat as object } };
 }
 
-/** Members that are null leave a new task its defaults. */
-function withoutNulls(
-  body: Readonly<Record<string, unknown>>,
-): Readonly<Record<string, unknown>> {
-  return Object.fromEntries(
-    Object.entries(body).filter(([, value]) => value !== null),
-  );
-}
-
 async function showForm(
   page: PageCall,
   { values, faults, task, etag }: TaskFormState,
@@ -176,12 +167,7 @@ async function showForm(
       : `Edit ${task.worker} · ${task.job}`,
     status: statusOf(faults),
     content: (
-      <form
-        method="post"
-        action={here}
-        class="beside"
-        data-preview=""
-      >
+      <form method="post" action={here} class="beside" data-preview="">
         <div>
           <FaultsNote faults={faults} />
           <CsrfField csrf={csrf} />
@@ -232,15 +218,19 @@ async function previewOf(
   task: ShownTask | undefined,
 ): Promise<VNode> {
   const repeat = repeatBody(values);
-  const date = textOf(values, "date") ?? task?.first_date;
-  const timezone = textOf(values, "timezone");
-  const answer = repeat === null ? undefined : await askPreview(page, {
-    repeat,
-    count: TIMES,
-    ...(date === undefined ? {} : { date }),
-    ...(timezone === null ? {} : { timezone }),
-    ...(task === undefined ? {} : { from: new Date(page.nowMs).toISOString() }),
-  });
+  const answer = repeat === null ? undefined : await askPreview(
+    page,
+    withoutNulls({
+      repeat,
+      count: TIMES,
+      date: textOf(values, "date") ?? task?.first_date ?? null,
+      timezone: textOf(values, "timezone"),
+      from: task === undefined ? null : new Date(page.nowMs).toISOString(),
+    }),
+  );
+  const faults = answer === undefined
+    ? []
+    : formFaults(answer, [])?.others ?? [];
   return (
     <section id="preview" aria-label="Preview of the schedule">
       <h2>Next runs</h2>
@@ -252,23 +242,9 @@ async function previewOf(
             </p>
           )
           : answer.status >= 400
-          ? <ProblemNote problem={answer.body as ShownProblem} />
+          ? <Note tone="warn">{faults.map((text) => <p>{text}</p>)}</Note>
           : <NextTimes preview={answer.body as ShownPreview} />}
       </div>
     </section>
-  );
-}
-
-function ProblemNote(
-  { problem: { title, detail, errors = [] } }: {
-    readonly problem: ShownProblem;
-  },
-): VNode {
-  return (
-    <Note tone="warn">
-      {errors.length === 0
-        ? <p>{detail ?? title}</p>
-        : errors.map((error) => <p>{error.detail}</p>)}
-    </Note>
   );
 }

@@ -29,48 +29,34 @@ export type ShownRecord =
     readonly changes?: readonly FieldChange[];
   };
 
-/** The outcome of checking a history, as the API shows it. */
-export interface ShownCheck {
+/** The outcome of checking a history, and what does not fit. */
+export type ShownCheck = Texts<never, "reason"> & {
   /** Whether all records fit together. */
   readonly is_whole: boolean;
   /** Records that were checked. */
   readonly records: number;
-  /** What does not fit; null when all do. */
-  readonly reason: string | null;
-}
+};
 
 /** The longest history that a page checks without being asked. */
 export const CHECKED_AT_ONCE = 500;
 
 function Check(
-  { check, base, task, records }: {
-    readonly check: ShownCheck | undefined;
-    readonly base: string;
-    readonly task: Pick<ShownTask, "id">;
-    readonly records: number;
+  { check: { is_whole: isWhole, records, reason } }: {
+    readonly check: ShownCheck;
   },
 ): VNode {
-  if (check === undefined) {
-    return (
-      <p>
-        <a href={`${base}/tasks/${task.id}?check=true#history`}>
-          {`Check the chain of all ${records} records`}
-        </a>
-      </p>
-    );
-  }
-  return check.is_whole
+  return isWhole
     ? (
       <p class="good">
-        {check.records === 1
+        {records === 1
           ? "The chain is whole: 1 record."
-          : `The chain is whole: ${check.records} records, each with the ` +
-            "hash of the one before."}
+          : `The chain is whole: ${records} records, each with the hash of ` +
+            "the one before."}
       </p>
     )
     : (
       <Note tone="bad">
-        <p>{`The history does not fit together. ${check.reason}.`}</p>
+        <p>{`The history does not fit together. ${reason}.`}</p>
       </Note>
     );
 }
@@ -87,12 +73,15 @@ export function TaskHistory(
 ): VNode {
   return (
     <Section id="history" title="History">
-      <Check
-        check={check}
-        base={base}
-        task={task}
-        records={data[0]?.seq ?? 0}
-      />
+      {check === undefined
+        ? (
+          <p>
+            <a href={`${base}/tasks/${task.id}?check=true#history`}>
+              {`Check the chain of all ${data[0]?.seq ?? 0} records`}
+            </a>
+          </p>
+        )
+        : <Check check={check} />}
       <Table
         label="History, the newest first"
         rows={data}

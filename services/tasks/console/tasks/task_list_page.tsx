@@ -10,7 +10,7 @@ import { formFields } from "../../../shared/console/form.tsx";
 import { Empty, formatCount, Live } from "../../../shared/console/parts.tsx";
 import { type Column, Table } from "../../../shared/console/table.tsx";
 import { TASK_STATUSES } from "../../domain/task.ts";
-import { ALL, LinkButton, ListPager, listQuestion } from "../parts/list.tsx";
+import { ALL, linkButtons, ListPager, listQuestion } from "../parts/list.tsx";
 import {
   goTo,
   may,
@@ -21,12 +21,7 @@ import {
   type Texts,
   withQuery,
 } from "../parts/page.ts";
-import {
-  FILTER_NAMES,
-  filterOf,
-  isTaskId,
-  toListQuery,
-} from "./task_filter.ts";
+import { filterOf, isTaskId, toListQuery } from "./task_filter.ts";
 import { type ShownTask, StatusBadge, TaskLink } from "./task_parts.tsx";
 
 const FIELDS = [
@@ -53,16 +48,7 @@ export async function taskListPage(page: PageCall): Promise<PageAnswer> {
   return refusalOf(answer) ?? {
     kind: "page",
     title: "Tasks",
-    actions: (
-      <LinkButton
-        page={page}
-        to="/tasks/new"
-        needs="tasks:write"
-        kind="primary"
-      >
-        New task
-      </LinkButton>
-    ),
+    actions: linkButtons(page, [["/tasks/new", "New task", "tasks:write"]]),
     content: (
       <>
         <Filters filter={filter} page={page} workers={workers} />
@@ -109,13 +95,6 @@ function orderOf(query: URLSearchParams, filter: URLSearchParams): Order {
   };
 }
 
-const STATUSES: readonly (readonly [string, string])[] = [
-  ["", "Any status"],
-  ["active", "Active: live and not paused"],
-  ["final", "Final: has ended"],
-  ...TASK_STATUSES.map((status) => [status, status] as const),
-];
-
 function Filters(
   { filter, page, workers }: {
     readonly filter: URLSearchParams;
@@ -135,7 +114,14 @@ function Filters(
             placeholder: "tsk_… or a key",
             isSearch: true,
           })}
-          {choice("status", "Status", { choices: STATUSES })}
+          {choice("status", "Status", {
+            choices: [
+              ["", "Any status"],
+              ["active", "Active: live and not paused"],
+              ["final", "Final: has ended"],
+              ...TASK_STATUSES,
+            ],
+          })}
           {choice("waiting", "Waiting for", {
             choices: [
               ["", "Anything"],
@@ -191,7 +177,21 @@ function List(
   const order = orderOf(query, filter);
   const mayChange = may(page, "tasks:write");
   if (list.data.length === 0 && list.next === null) {
-    return <Nothing page={page} isFiltered={filter.size > 0} />;
+    return (
+      <Empty>
+        {filter.size === 0
+          ? (
+            <p>
+              There are no tasks yet. The first one that is created shows here.
+            </p>
+          )
+          : (
+            <p>
+              No task matches. <a href={path}>Show all tasks</a>
+            </p>
+          )}
+      </Empty>
+    );
   }
   const table = (
     <>
@@ -283,19 +283,13 @@ function columnsOf(
     };
   };
   return [
-    {
-      name: "Task",
-      cell: (task) => <Name base={base} task={task} />,
-    },
+    { name: "Task", cell: (task) => <Name base={base} task={task} /> },
     { name: "Status", cell: ({ status }) => <StatusBadge status={status} /> },
     {
       name: "Worker · job",
       cell: ({ worker, job }) => <span>{`${worker} · ${job}`}</span>,
     },
-    {
-      ...{ name: "Date", at: ({ date }) => date, nowMs },
-      ...sorting("date"),
-    },
+    { ...{ name: "Date", at: ({ date }) => date, nowMs }, ...sorting("date") },
     {
       name: "Created",
       at: ({ created_at: at }) => at,
@@ -339,36 +333,7 @@ function Name(
   );
 }
 
-function Nothing(
-  { page: { base }, isFiltered }: {
-    readonly page: PageCall;
-    readonly isFiltered: boolean;
-  },
-): VNode {
-  return (
-    <Empty>
-      {isFiltered
-        ? (
-          <p>
-            No task matches. <a href={`${base}/tasks`}>Show all tasks</a>
-          </p>
-        )
-        : (
-          <p>
-            There are no tasks yet. The first one that is created shows here.
-          </p>
-        )}
-    </Empty>
-  );
-}
-
 /** The address of the list with a filter that a form has kept. */
 export function listPath(base: string, filter: URLSearchParams): string {
-  return withQuery(
-    `${base}/tasks`,
-    Object.fromEntries(FILTER_NAMES.map((name) => [
-      name,
-      filter.get(name) ?? undefined,
-    ])),
-  );
+  return withQuery(`${base}/tasks`, Object.fromEntries(filterOf(filter)));
 }

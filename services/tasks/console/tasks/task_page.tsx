@@ -10,6 +10,7 @@ import {
   Code,
   FactList,
   formatLength,
+  lines,
   Live,
   Note,
   Section,
@@ -17,7 +18,7 @@ import {
 } from "../../../shared/console/parts.tsx";
 import { Timeline } from "../../../shared/console/timeline.tsx";
 import { prettyJson } from "../parts/form.tsx";
-import { LinkButton } from "../parts/list.tsx";
+import { linkButtons } from "../parts/list.tsx";
 import {
   may,
   type PageAnswer,
@@ -25,6 +26,7 @@ import {
   pathOf,
   refusalOf,
   type ShownList,
+  type Texts,
   withQuery,
 } from "../parts/page.ts";
 import { repeatOf, RuleText } from "../schedules/schedule_parts.tsx";
@@ -41,21 +43,18 @@ import {
   type ShownTask,
   StatusBadge,
   TaskLink,
+  type TaskProps,
 } from "./task_parts.tsx";
 import { type ShownAttempt, spansOf } from "./task_spans.ts";
 import { TaskWaitForm } from "./task_wait.tsx";
-import type { ShownWorker } from "../workers/worker_parts.tsx";
+import type { ShownWorker, WorkerProps } from "../workers/worker_parts.tsx";
 
 /** Attempts and history records that the page shows. */
 const ATTEMPTS = 20;
 const RECORDS = 50;
 
 interface Explanation {
-  readonly hindrances: readonly {
-    readonly code: string;
-    readonly message: string;
-    readonly until: string | null;
-  }[];
+  readonly hindrances: readonly Texts<"code" | "message", "until">[];
 }
 
 /** Shows a task. */
@@ -63,13 +62,12 @@ export async function taskPage(page: PageCall): Promise<PageAnswer> {
   const path = pathOf("tasks", page);
   return await page.show<ShownTask>(
     { path },
-    (task) => showTask(page, { task, path }),
+    (task) => showTask({ page, task, path }),
   );
 }
 
 async function showTask(
-  page: PageCall,
-  { task, path }: { readonly task: ShownTask; readonly path: string },
+  { page, task, path }: TaskProps & { readonly path: string },
 ): Promise<PageAnswer> {
   const newest = (limit: number): URLSearchParams =>
     new URLSearchParams({ order: "desc", limit: String(limit) });
@@ -98,36 +96,22 @@ async function showTask(
     actions: (
       <>
         <TaskLink base={page.base} id={task.id} />
-        {task.repeat === null
-          ? null
-          : (
-            <LinkButton page={page} to={`/schedules/${task.id}`}>
-              Schedule
-            </LinkButton>
-          )}
-        <LinkButton
-          page={page}
-          to={`/deliveries?task=${task.id}`}
-          needs="webhooks:read"
-        >
-          Deliveries
-        </LinkButton>
-        <LinkButton
-          page={page}
-          to={`/tasks/${task.id}/edit`}
-          needs="tasks:write"
-        >
-          Edit
-        </LinkButton>
+        {linkButtons(page, [
+          ...task.repeat === null
+            ? []
+            : [[`/schedules/${task.id}`, "Schedule"] as const],
+          [`/deliveries?task=${task.id}`, "Deliveries", "webhooks:read"],
+          [`/tasks/${task.id}/edit`, "Edit", "tasks:write"],
+        ])}
       </>
     ),
     content: (
       <Live id="task">
         <Lead
+          page={page}
           task={task}
           explanation={explanation}
           silent={silent}
-          base={page.base}
         />
         {isWriter && task.waiting_for !== undefined
           ? <TaskWaitForm page={page} task={task} wait={task.waiting_for} />
@@ -172,18 +156,17 @@ async function silentWorker(
 }
 
 function Lead(
-  { task, explanation: { hindrances: [first, ...others] }, silent, base }: {
-    readonly task: ShownTask;
+  { page, task, explanation, silent }: TaskProps & {
     readonly explanation: Explanation;
     readonly silent: ShownWorker | undefined;
-    readonly base: string;
   },
 ): VNode {
+  const { hindrances: [first, ...others] } = explanation;
   return (
     <Note tone={task.status === "failed" ? "bad" : "busy"}>
       <p class="lead">
         <StatusBadge status={task.status} /> {silent !== undefined
-          ? <Silence worker={silent} base={base} />
+          ? <Silence page={page} worker={silent} />
           : first === undefined
           ? null
           : `${first.message}.`}
@@ -201,10 +184,7 @@ function Lead(
 }
 
 function Silence(
-  { worker: { id, name, last_seen_at: at }, base }: {
-    readonly worker: ShownWorker;
-    readonly base: string;
-  },
+  { page: { base }, worker: { id, name, last_seen_at: at } }: WorkerProps,
 ): VNode {
   return (
     <span>
@@ -246,12 +226,7 @@ function detailText(detail: unknown): string {
     : prettyJson(detail);
 }
 
-function Facts(
-  { task, page: { base } }: {
-    readonly task: ShownTask;
-    readonly page: PageCall;
-  },
-): VNode {
+function Facts({ task, page: { base } }: TaskProps): VNode {
   const list = (by: Readonly<Record<string, string>>): string =>
     withQuery(`${base}/tasks`, by);
   const { group, key, parent, lag, duration } = task;
@@ -273,18 +248,8 @@ function Facts(
               </a>
             ),
           ],
-          [
-            "Next dates",
-            task.next?.map((at) => (
-              <div>
-                <Time at={at} />
-              </div>
-            )),
-          ],
-          [
-            "Warnings",
-            task.warnings?.map(({ message }) => <div>{message}</div>),
-          ],
+          ["Next dates", lines(task.next, (at) => <Time at={at} />)],
+          ["Warnings", lines(task.warnings, ({ message }) => message)],
           [
             "Attempts",
             task.retries === 0
@@ -314,21 +279,14 @@ function Facts(
           ],
           [
             "Metadata",
-            Object.entries(task.metadata).map(([name, value]) => (
-              <div>
-                <a href={list({ metadata: `${name}=${value}` })}>
-                  {`${name}=${value}`}
-                </a>
-              </div>
-            )),
+            lines(Object.entries(task.metadata), ([name, value]) => {
+              const metadata = `${name}=${value}`;
+              return <a href={list({ metadata })}>{metadata}</a>;
+            }),
           ],
           [
             "Depends on",
-            task.dependencies.map((id) => (
-              <div>
-                <TaskLink base={base} id={id} />
-              </div>
-            )),
+            lines(task.dependencies, (id) => <TaskLink base={base} id={id} />),
           ],
           ["Made by", parent && <TaskLink base={base} id={parent} />],
           ["Created", <Time at={task.created_at} />],
@@ -341,7 +299,7 @@ function Facts(
   );
 }
 
-function Payloads({ task }: { readonly task: ShownTask }): VNode {
+function Payloads({ task }: Pick<TaskProps, "task">): VNode {
   const { data, result, attempt } = task;
   const progress = attempt?.progress ?? null;
   return (
@@ -351,16 +309,16 @@ function Payloads({ task }: { readonly task: ShownTask }): VNode {
         : (
           <>
             <Code id="data" name="Data" text={prettyJson(data)} />
-            {progress === null ? null : (
-              <Code
-                id="progress"
-                name="Progress"
-                text={prettyJson(progress)}
-              />
-            )}
-            {result === null
-              ? null
-              : <Code id="result" name="Result" text={prettyJson(result)} />}
+            {Object.entries({ Progress: progress, Result: result })
+              .map(([name, value]) =>
+                value === null ? null : (
+                  <Code
+                    id={name.toLowerCase()}
+                    name={name}
+                    text={prettyJson(value)}
+                  />
+                )
+              )}
           </>
         )}
     </Section>

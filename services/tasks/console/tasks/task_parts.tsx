@@ -13,7 +13,7 @@ import {
 import { exactMs, parseDuration } from "../../../shared/duration.ts";
 import type { Actor } from "../../domain/records.ts";
 import type { Task, TaskError, TaskStatus } from "../../domain/task.ts";
-import type { Texts } from "../parts/page.ts";
+import type { PageCall, Texts } from "../parts/page.ts";
 
 /** The failure of an attempt. */
 export type ShownError =
@@ -93,6 +93,14 @@ export type ShownWait =
     /** The least role that decides, where it waits for that. */
     readonly approval?: { readonly by: string; readonly by_another: boolean };
   };
+
+/** A page, and the task that it shows. */
+export interface TaskProps {
+  /** The request for the page. */
+  readonly page: PageCall;
+  /** The task. */
+  readonly task: ShownTask;
+}
 
 /** The colours of statuses. */
 export const STATUS_TONES: Readonly<Record<TaskStatus, Tone>> = {

@@ -93,15 +93,13 @@ export function spansOf(
   }];
 }
 
+/** What a wait is called, by what was before it. */
+const WAITS: Readonly<Record<string, string>> = {
+  created: "Waits to begin",
+  succeeded: "Waits for its next run",
+  waiting: "Waits for an event or a person",
+};
+
 function waitName(after: string): string {
-  switch (after) {
-    case "created":
-      return "Waits to begin";
-    case "succeeded":
-      return "Waits for its next run";
-    case "waiting":
-      return "Waits for an event or a person";
-    default:
-      return "Waits for its next try";
-  }
+  return WAITS[after] ?? "Waits for its next try";
 }

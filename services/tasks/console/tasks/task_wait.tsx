@@ -22,15 +22,11 @@ import {
   pathOf,
   refusalOf,
 } from "../parts/page.ts";
-import type { ShownTask, ShownWait } from "./task_parts.tsx";
+import type { ShownWait, TaskProps } from "./task_parts.tsx";
 
 /** The form that ends the wait; the page says above what it is for. */
 export function TaskWaitForm(
-  { page, task, wait }: {
-    readonly page: PageCall;
-    readonly task: ShownTask;
-    readonly wait: ShownWait;
-  },
+  { page, task, wait }: TaskProps & { readonly wait: ShownWait },
 ): VNode {
   const { event, approval } = wait;
   return (

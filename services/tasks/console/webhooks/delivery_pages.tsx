@@ -23,7 +23,7 @@ import { alertName, askAlerts } from "../alerts/alert_pages.tsx";
 import { prettyJson } from "../parts/form.tsx";
 import {
   FilterForm,
-  LinkButton,
+  linkButtons,
   ListPager,
   listQuestion,
 } from "../parts/list.tsx";
@@ -76,7 +76,7 @@ export async function deliveryListPage(page: PageCall): Promise<PageAnswer> {
   return refusalOf(answer) ?? {
     kind: "page",
     title: "Deliveries",
-    actions: <LinkButton page={page} to="/webhooks">Webhooks</LinkButton>,
+    actions: linkButtons(page, [["/webhooks", "Webhooks"]]),
     content: (
       <>
         <Filters page={page} kept={kept} names={names} />
@@ -109,10 +109,7 @@ function Filters(
   return (
     <FilterForm page={page} reset={isWhole ? undefined : "All deliveries"}>
       {choice("status", "Status", {
-        choices: [
-          ["", "Any status"],
-          ...Object.keys(DELIVERY_TONES).map((one) => [one, one] as const),
-        ],
+        choices: [["", "Any status"], ...Object.keys(DELIVERY_TONES)],
       })}
       {choice("webhook", "To", { choices: [["", "Any receiver"], ...names] })}
       {text("type", "Type", { offers: EVENT_TYPES })}
@@ -135,21 +132,14 @@ export async function deliveryPage(page: PageCall): Promise<PageAnswer> {
     page.ask({ path: pathOf("deliveries", page) }),
     receiverNames(page),
   ]);
-  const refusal = refusalOf(answer);
-  if (refusal !== undefined) return refusal;
   const delivery = answer.body as ShownDeliveryDetail;
-  const { status } = delivery;
+  const { status, webhook } = delivery;
   const canBeSent = status !== "sending" && status !== "pending";
-  return {
+  return refusalOf(answer) ?? {
     kind: "page",
     title: `Delivery of ${delivery.type}`,
     actions: canBeSent && may(page, "webhooks:write")
-      ? (
-        <PostForm
-          page={page}
-          buttons={[{ text: "Send again", kind: "primary" }]}
-        />
-      )
+      ? <PostForm page={page} submit="Send again" />
       : null,
     content: (
       <Live id="delivery">
@@ -159,11 +149,9 @@ export async function deliveryPage(page: PageCall): Promise<PageAnswer> {
             facts={[
               [
                 "To",
-                (
-                  <a href={`${base}/${roomOf(delivery)}/${delivery.webhook}`}>
-                    {names.get(delivery.webhook) ?? delivery.webhook}
-                  </a>
-                ),
+                <a href={`${base}/${roomOf(webhook)}/${webhook}`}>
+                  {names.get(webhook) ?? webhook}
+                </a>,
               ],
               ["About", <Subject base={base} id={delivery.task} />],
               ["Made", <Time at={delivery.created_at} />],
@@ -177,10 +165,7 @@ export async function deliveryPage(page: PageCall): Promise<PageAnswer> {
               facts={[
                 ["webhook-id", <code>{delivery.event}</code>],
                 ["webhook-timestamp", "the second of each call"],
-                [
-                  "webhook-signature",
-                  "v1, made for each call; it is not kept",
-                ],
+                ["webhook-signature", "v1, made for each call; it is not kept"],
               ]}
             />
             <Code
@@ -208,8 +193,8 @@ export async function deliveryPage(page: PageCall): Promise<PageAnswer> {
   };
 }
 
-function roomOf({ webhook }: ShownDelivery): string {
-  return webhook.startsWith("alr_") ? "alerts" : "webhooks";
+function roomOf(receiver: string): string {
+  return receiver.startsWith("alr_") ? "alerts" : "webhooks";
 }
 
 /** JSON with indentation; another text as it is. */

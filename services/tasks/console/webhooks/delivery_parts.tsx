@@ -19,12 +19,7 @@ export type ShownDelivery =
   >
   & {
     /** How far it has come. */
-    readonly status:
-      | "pending"
-      | "sending"
-      | "retrying"
-      | "delivered"
-      | "failed";
+    readonly status: keyof typeof DELIVERY_TONES;
     /** How often it was sent. */
     readonly attempts: number;
     /** Why it last failed. */
@@ -47,13 +42,13 @@ export type ShownDeliveryDetail = ShownDelivery & {
 };
 
 /** The statuses of deliveries, each with its colour. */
-export const DELIVERY_TONES: Readonly<Record<ShownDelivery["status"], Tone>> = {
+export const DELIVERY_TONES = {
   pending: "calm",
   sending: "busy",
   retrying: "warn",
   delivered: "good",
   failed: "bad",
-};
+} as const satisfies Readonly<Record<string, Tone>>;
 
 /** The status of a delivery. */
 export function DeliveryBadge(

@@ -5,13 +5,14 @@
  */
 
 import type { VNode } from "preact";
+import { TickBox } from "../../../shared/console/form.tsx";
 import { EVENT_TYPES, meaningOf } from "../../domain/event_types.ts";
-import { textOf, valuesOf } from "../parts/form.tsx";
-import { recordForm } from "../parts/record_form.tsx";
+import { textOf, textsOf, valuesOf } from "../parts/form.tsx";
+import { recordForm, type RecordPages } from "../parts/record_form.tsx";
 import { type ShownWebhook, webhookName } from "./webhook_parts.tsx";
 
 /** The pages on which webhooks are created and changed. */
-export const WEBHOOK_FORM = recordForm<ShownWebhook>({
+export const WEBHOOK_FORM: RecordPages = recordForm<ShownWebhook>({
   noun: "webhook",
   nameOf: webhookName,
   names: ["url", "name", "types", "worker", "job", "group"],
@@ -27,9 +28,7 @@ export const WEBHOOK_FORM = recordForm<ShownWebhook>({
       url: textOf(form, "url") ?? "",
       name: textOf(form, "name") ?? "",
       types: form.getAll("types"),
-      worker: textOf(form, "worker"),
-      job: textOf(form, "job"),
-      group: textOf(form, "group"),
+      ...textsOf(form, ["worker", "job", "group"]),
       enabled: form.get("enabled") === "true",
     },
   }),
@@ -69,17 +68,11 @@ function Types(
   },
 ): VNode {
   const box = (pattern: string, text: string): VNode => (
-    <label class="check">
-      <input
-        type="checkbox"
-        name="types"
-        value={pattern}
-        checked={chosen.includes(pattern)}
-      />
+    <TickBox name="types" value={pattern} isChecked={chosen.includes(pattern)}>
       <span>
         <code>{pattern}</code> <span class="dim">{text}</span>
       </span>
-    </label>
+    </TickBox>
   );
   return (
     <fieldset>

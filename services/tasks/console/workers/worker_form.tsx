@@ -15,13 +15,14 @@ import {
   pairsText,
   prettyJson,
   textOf,
+  textsOf,
   valuesOf,
 } from "../parts/form.tsx";
-import { recordForm } from "../parts/record_form.tsx";
+import { recordForm, type RecordPages } from "../parts/record_form.tsx";
 import type { ShownWorker } from "./worker_parts.tsx";
 
 /** The pages on which workers are created and changed. */
-export const WORKER_FORM = recordForm<ShownWorker>({
+export const WORKER_FORM: RecordPages = recordForm<ShownWorker>({
   noun: "worker",
   nameOf: ({ name }) => name,
   names: [
@@ -34,18 +35,12 @@ export const WORKER_FORM = recordForm<ShownWorker>({
       Object.keys(job).length > 0
     );
     return valuesOf({
-      name: worker.name,
-      url: worker.url,
-      method: worker.method,
+      // Values that the form has no field for are not shown.
+      ...worker,
       headers: pairsText(headers, ": "),
       jobs: hasOwn ? prettyJson(jobs) : jobs && Object.keys(jobs).join(", "),
-      concurrency: worker.concurrency,
       limits: limits && prettyJson(limits),
-      timeout: worker.timeout,
-      lease: worker.lease,
       retry: retry === undefined ? null : prettyJson(retry),
-      max_lost: worker.max_lost,
-      asymmetric: worker.asymmetric,
     });
   },
   read,
@@ -82,13 +77,11 @@ function read(form: URLSearchParams): FormOutcome {
       // Without a policy of its own a worker has that of the service.
       ...textOf(form, "retry") === null ? {} : { retry: retry.value },
       name: textOf(form, "name") ?? "",
-      url: textOf(form, "url"),
-      method: textOf(form, "method"),
+      ...textsOf(form, ["url", "method", "lease"]),
       headers: pairsOf(form.get("headers") ?? "", { sign: ":" }),
       jobs: jobs.value,
       concurrency: numberOf(form, "concurrency"),
       timeout: numberOf(form, "timeout"),
-      lease: textOf(form, "lease"),
       max_lost: numberOf(form, "max_lost"),
       asymmetric: form.get("asymmetric") === "true",
     },
@@ -106,9 +99,7 @@ function Calls(
         hint: "The service calls it for each task. Empty for a worker that " +
           "asks for tasks itself.",
       })}
-      {choice("method", "Method", {
-        choices: ["POST", "PUT", "PATCH"].map((one) => [one, one]),
-      })}
+      {choice("method", "Method", { choices: ["POST", "PUT", "PATCH"] })}
       {area("headers", "Headers", {
         rows: 3,
         hint: (

@@ -6,8 +6,9 @@
 
 import type { VNode } from "preact";
 import type { WorkerDefinition } from "../../domain/records.ts";
-import type { Texts } from "../parts/page.ts";
-import { Badge, Time, type Tone } from "../../../shared/console/parts.tsx";
+import type { Column } from "../../../shared/console/table.tsx";
+import { type PageCall, type Texts, withQuery } from "../parts/page.ts";
+import { formatCount, Time } from "../../../shared/console/parts.tsx";
 
 /** The statuses of tasks that are counted for each worker. */
 export const WORKER_COUNTS = ["waiting", "running", "retry", "failed"] as const;
@@ -49,26 +50,39 @@ export type ShownWorker =
     readonly counts: Readonly<Record<typeof WORKER_COUNTS[number], number>>;
   };
 
-const TONES: Readonly<Record<ShownWorker["status"], Tone>> = {
-  idle: "dim",
-  active: "good",
-  stale: "bad",
-  paused: "dim",
-};
+/**
+ * The columns of how many tasks there are in each status, which lead to them.
+ *
+ * @param countsOf Has the counts of a row, and the parameters that find them.
+ */
+export function countColumns<Row>(
+  { base }: PageCall,
+  countsOf: (row: Row) => {
+    readonly counts: ShownWorker["counts"];
+    readonly of: Parameters<typeof withQuery>[1];
+  },
+): readonly Column<Row>[] {
+  return WORKER_COUNTS.map((status) => ({
+    name: status[0]?.toUpperCase() + status.slice(1),
+    isNumber: true,
+    cell(row) {
+      const { counts: { [status]: count }, of } = countsOf(row);
+      const href = withQuery(`${base}/tasks`, { ...of, status });
+      return count === 0 ? 0 : <a href={href}>{formatCount(count)}</a>;
+    },
+  }));
+}
 
-/** The status of a worker. */
-export function WorkerBadge(
-  { status }: Pick<ShownWorker, "status">,
-): VNode {
-  return (
-    <Badge tone={TONES[status]} isHollow={status !== "active"}>{status}</Badge>
-  );
+/** A page, and the worker that it shows. */
+export interface WorkerProps {
+  /** The request for the page. */
+  readonly page: PageCall;
+  /** The worker. */
+  readonly worker: ShownWorker;
 }
 
 /** Says in a sentence how a worker is. */
-export function WorkerSentence(
-  { worker, nowMs }: { readonly worker: ShownWorker; readonly nowMs: number },
-): VNode {
+export function WorkerSentence({ page, worker }: WorkerProps): VNode {
   const { status, kind, counts, last_seen_at: seenAt, url } = worker;
   if (status === "paused") {
     return (
@@ -96,9 +110,8 @@ export function WorkerSentence(
     )
     : (
       <span>
-        It asked for tasks <Time at={seenAt} nowMs={nowMs} />; {counts.waiting}
-        {" "}
-        wait.
+        It asked for tasks <Time at={seenAt} nowMs={page.nowMs} />;{" "}
+        {counts.waiting} wait.
       </span>
     );
 }

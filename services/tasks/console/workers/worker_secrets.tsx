@@ -25,7 +25,7 @@ import {
   type Texts,
 } from "../parts/page.ts";
 import { shownOncePage } from "../parts/shown_once.tsx";
-import type { ShownWorker } from "./worker_parts.tsx";
+import type { WorkerProps } from "./worker_parts.tsx";
 
 /** A secret as the API shows it: what it is, and never its value. */
 export type ShownSecret =
@@ -41,22 +41,19 @@ export type ShownSecret =
     readonly number: number;
   };
 
-/** Asks for the secrets of a worker; none where the API refuses them. */
+/** The secrets of a worker; undefined where the reader does not see them. */
 export async function askSecrets(
-  page: PageCall,
-  workerId: string,
-): Promise<readonly ShownSecret[]> {
-  const answer = await page.ask({ path: `/v1/workers/${workerId}/secrets` });
-  return answer.status < 400
-    ? (answer.body as ShownList<ShownSecret>).data
-    : [];
+  { page, worker }: WorkerProps,
+): Promise<readonly ShownSecret[] | undefined> {
+  if (!may(page, "secrets:read")) return undefined;
+  const path = `/v1/workers/${worker.id}/secrets`;
+  const { status, body } = await page.ask({ path });
+  return status < 400 ? (body as ShownList<ShownSecret>).data : [];
 }
 
 /** Shows the secrets of a worker, and the forms that change them. */
 export function WorkerSecrets(
-  { page, worker, secrets }: {
-    readonly page: PageCall;
-    readonly worker: ShownWorker;
+  { page, worker, secrets }: WorkerProps & {
     readonly secrets: readonly ShownSecret[];
   },
 ): VNode {
@@ -170,11 +167,7 @@ function RemoveButton(
 }
 
 function Forms(
-  { page, action, worker }: {
-    readonly page: PageCall;
-    readonly action: string;
-    readonly worker: ShownWorker;
-  },
+  { page, worker, action }: WorkerProps & { readonly action: string },
 ): VNode {
   const form = (
     title: string,
@@ -268,8 +261,7 @@ export async function changeSecrets(page: PageCall): Promise<PageAnswer> {
           ...(key === undefined ? [] : [["User name", key] as const]),
           [key === undefined ? "Secret" : "Password", secret],
         ],
-        back: here,
-        backText: "To the worker",
+        back: [here, "To the worker"],
       }),
   );
 }

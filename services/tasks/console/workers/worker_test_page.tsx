@@ -14,41 +14,35 @@ import {
   jsonOf,
   NO_FAULTS,
   statusOf,
-  textOf,
+  textsOf,
+  withoutNulls,
 } from "../parts/form.tsx";
 import { type PageAnswer, type PageCall, pathOf } from "../parts/page.ts";
 import type { ShownWorker } from "./worker_parts.tsx";
 
-/** Shows the form of the call. */
-export async function workerTestPage(page: PageCall): Promise<PageAnswer> {
-  return await showTest(page, NO_FAULTS);
-}
-
 /** Makes the call and shows what came back. */
 export async function testWorker(page: PageCall): Promise<PageAnswer> {
   const { form } = page;
-  const job = textOf(form, "job");
-  const timeout = textOf(form, "timeout");
   const data = jsonOf(form, "data");
-  if (data.kind === "invalid") return await showTest(page, data.faults);
+  if (data.kind === "invalid") return await workerTestPage(page, data.faults);
   const answer = await page.ask({
     method: "POST",
     path: `${pathOf("workers", page)}/test`,
     body: {
       data: data.value,
-      ...(job === null ? {} : { job }),
-      ...(timeout === null ? {} : { timeout }),
+      ...withoutNulls(textsOf(form, ["job", "timeout"])),
     },
   });
   const faults = formFaults(answer, ["job", "data", "timeout"]);
   return faults === undefined
-    ? await showTest(page, NO_FAULTS, answer.body as ShownResult)
-    : await showTest(page, faults);
+    ? await workerTestPage(page, NO_FAULTS, answer.body as ShownResult)
+    : await workerTestPage(page, faults);
 }
 
-async function showTest(
+/** Shows the form of the call, and what came back. */
+export async function workerTestPage(
   page: PageCall,
-  faults: FormFaults,
+  faults: FormFaults = NO_FAULTS,
   result?: ShownResult,
 ): Promise<PageAnswer> {
   const { base, form } = page;

@@ -1,5 +1,6 @@
 /**
- * The page of a worker: how it is, its instances, tasks, definition and secrets.
+ * The pages of workers: the list, and each with how it is, its instances, tasks,
+ * definition and secrets.
  *
  * @module
  */
@@ -10,15 +11,21 @@ import {
   FactList,
   formatCount,
   formatLength,
+  lines,
   Live,
   Note,
   Section,
   Tiles,
   Time,
 } from "../../../shared/console/parts.tsx";
-import { Table } from "../../../shared/console/table.tsx";
+import { type Column, Table } from "../../../shared/console/table.tsx";
 import { prettyJson } from "../parts/form.tsx";
-import { LinkButton } from "../parts/list.tsx";
+import {
+  linkButtons,
+  listPage,
+  listQuestion,
+  StateBadge,
+} from "../parts/list.tsx";
 import {
   goTo,
   may,
@@ -31,58 +38,86 @@ import {
 import { durationWords } from "../tasks/task_parts.tsx";
 import { askSecrets, WorkerSecrets } from "./worker_secrets.tsx";
 import {
+  countColumns,
   type ShownWorker,
   WORKER_COUNTS,
-  WorkerBadge,
+  type WorkerProps,
   WorkerSentence,
 } from "./worker_parts.tsx";
 
+/** Shows a page of the list. */
+export async function workerListPage(page: PageCall): Promise<PageAnswer> {
+  return await listPage<ShownWorker>(page, {
+    title: "Workers",
+    id: "workers",
+    question: listQuestion(page, "/v1/workers"),
+    links: [["/workers/new", "New worker", "workers:write"]],
+    empty: "There are no workers yet. Tasks need one that does them.",
+    columns: columnsOf(page),
+  });
+}
+
+function columnsOf(page: PageCall): readonly Column<ShownWorker>[] {
+  const { base, nowMs } = page;
+  return [
+    {
+      name: "Worker",
+      cell: ({ id, name }) => <a href={`${base}/workers/${id}`}>{name}</a>,
+    },
+    { name: "Status", cell: ({ status }) => <StateBadge status={status} /> },
+    { name: "Kind", cell: ({ kind }) => kind },
+    {
+      name: "Last asked",
+      cell: ({ kind, last_seen_at: at }) =>
+        kind === "push"
+          ? <span class="dim">is called</span>
+          : at === null
+          ? <span class="dim">not yet</span>
+          : <Time at={at} nowMs={nowMs} />,
+    },
+    {
+      name: "Instances",
+      isNumber: true,
+      cell: ({ kind, instances }) => kind === "push" ? null : instances.length,
+    },
+    ...countColumns<ShownWorker>(page, ({ name, counts }) => ({
+      counts,
+      of: { worker: name },
+    })),
+  ];
+}
+
 /** Shows a worker. */
 export async function workerPage(page: PageCall): Promise<PageAnswer> {
-  const { base, nowMs } = page;
   return await page.show<ShownWorker>(
     { path: pathOf("workers", page) },
     async (worker) => {
-      const secrets = may(page, "secrets:read")
-        ? await askSecrets(page, worker.id)
-        : undefined;
+      const secrets = await askSecrets({ page, worker });
       const isWriter = may(page, "workers:write");
       const here = `/workers/${worker.id}`;
       return {
         kind: "page",
         title: `Worker ${worker.name}`,
         heading: <span>{worker.name}</span>,
-        actions: (
-          <>
-            {worker.kind === "push"
-              ? (
-                <LinkButton
-                  page={page}
-                  to={`${here}/test`}
-                  needs="workers:write"
-                >
-                  Test call
-                </LinkButton>
-              )
-              : null}
-            <LinkButton page={page} to={`${here}/edit`} needs="workers:write">
-              Edit
-            </LinkButton>
-          </>
-        ),
+        actions: linkButtons(page, [
+          ...worker.kind === "push"
+            ? [[`${here}/test`, "Test call", "workers:write"] as const]
+            : [],
+          [`${here}/edit`, "Edit", "workers:write"],
+        ]),
         content: (
           <>
             <Live id="worker">
               <Note tone={worker.status === "stale" ? "bad" : "busy"}>
                 <p class="lead">
-                  <WorkerBadge status={worker.status} />{" "}
-                  <WorkerSentence worker={worker} nowMs={nowMs} />
+                  <StateBadge status={worker.status} />{" "}
+                  <WorkerSentence page={page} worker={worker} />
                 </p>
               </Note>
-              <Counts worker={worker} base={base} />
+              <Counts page={page} worker={worker} />
               {worker.kind === "push"
                 ? null
-                : <Instances worker={worker} nowMs={nowMs} />}
+                : <Instances page={page} worker={worker} />}
             </Live>
             {isWriter ? <Actions page={page} worker={worker} /> : null}
             <div class="grid">
@@ -103,10 +138,7 @@ export async function workerPage(page: PageCall): Promise<PageAnswer> {
 }
 
 function Counts(
-  { worker: { name, counts }, base }: {
-    readonly worker: ShownWorker;
-    readonly base: string;
-  },
+  { page: { base }, worker: { name, counts } }: WorkerProps,
 ): VNode {
   return (
     <Tiles
@@ -125,10 +157,7 @@ function Counts(
 }
 
 function Instances(
-  { worker: { instances }, nowMs }: {
-    readonly worker: ShownWorker;
-    readonly nowMs: number;
-  },
+  { page: { nowMs }, worker: { instances } }: WorkerProps,
 ): VNode {
   return (
     <Section id="instances" title="Instances">
@@ -155,12 +184,7 @@ function Instances(
   );
 }
 
-function Actions(
-  { page, worker: { paused } }: {
-    readonly page: PageCall;
-    readonly worker: ShownWorker;
-  },
-): VNode {
+function Actions({ page, worker: { paused } }: WorkerProps): VNode {
   return (
     <section aria-label="Actions">
       <PostForm
@@ -186,7 +210,7 @@ function Actions(
   );
 }
 
-function Definition({ worker }: { readonly worker: ShownWorker }): VNode {
+function Definition({ worker }: Pick<WorkerProps, "worker">): VNode {
   const { jobs, limits, headers, retry } = worker;
   return (
     <Section id="definition" title="Definition">
@@ -203,11 +227,10 @@ function Definition({ worker }: { readonly worker: ShownWorker }): VNode {
           ],
           [
             "Headers",
-            Object.entries(headers).map(([name, value]) => (
-              <div>
-                <code>{`${name}: ${value}`}</code>
-              </div>
-            )),
+            lines(
+              Object.entries(headers),
+              ([name, value]) => <code>{`${name}: ${value}`}</code>,
+            ),
           ],
           ["Jobs", jobs === null ? "any" : Object.keys(jobs).join(", ")],
           [
