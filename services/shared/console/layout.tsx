@@ -8,6 +8,7 @@
 import type { ComponentChildren, VNode } from "preact";
 import { renderToString } from "preact-render-to-string";
 import { SCRIPT, STYLE } from "./assets.ts";
+import { CsrfField } from "./form.tsx";
 
 /**
  * The headers of console pages, their names in lower case: only what the
@@ -60,15 +61,9 @@ export interface ConsolePage {
   readonly place?: string | undefined;
   /** The title of the page, which is its heading unless `heading` says else. */
   readonly title: string;
-  /**
-   * The heading.
-   * @default the title
-   */
+  /** The heading. @default the title */
   readonly heading?: VNode | undefined;
-  /**
-   * What stands beside the heading, such as buttons.
-   * @default nothing
-   */
+  /** What stands beside the heading, such as buttons. @default nothing */
   readonly actions?: ComponentChildren;
   /** The path of the console, with which all its paths begin. */
   readonly base: string;
@@ -90,10 +85,7 @@ export interface ConsolePage {
    * @default never
    */
   readonly refreshSeconds?: number | undefined;
-  /**
-   * The path of a page that the browser loads at once.
-   * @default none
-   */
+  /** The path of a page that the browser loads at once. @default none */
   readonly goTo?: string | undefined;
   /**
    * The names of modules that the page runs beside the script of all pages: the
@@ -155,11 +147,6 @@ function Document({ page }: { readonly page: ConsolePage }): VNode {
       </body>
     </html>
   );
-}
-
-/** A form field that proves that a form comes from a page of the console. */
-export function CsrfField({ csrf }: { readonly csrf: string }): VNode {
-  return <input type="hidden" name="csrf" value={csrf} />;
 }
 
 const NEXT_THEMES: Readonly<Record<Theme, Theme>> = {

@@ -41,10 +41,7 @@ export function Time(
   { at, nowMs }: {
     /** The instant in RFC 3339; nothing is shown where it is absent. */
     readonly at: string | null | undefined;
-    /**
-     * The present, for the short form.
-     * @default the long form
-     */
+    /** The present, for the short form. @default the long form */
     readonly nowMs?: number | undefined;
   },
 ): VNode | null {
@@ -90,6 +87,25 @@ export function Note(
   );
 }
 
+/** A part of a page with a heading, by which it is known. */
+export function Section(
+  { id, title, kind, children }: {
+    /** An id that nothing else on the page has. */
+    readonly id: string;
+    readonly title: ComponentChildren;
+    /** How wide it is. @default as the page */
+    readonly kind?: "narrow";
+    readonly children: ComponentChildren;
+  },
+): VNode {
+  return (
+    <section aria-labelledby={id} class={kind}>
+      <h2 id={id}>{title}</h2>
+      {children}
+    </section>
+  );
+}
+
 /** What stands where a list has nothing. */
 export function Empty(
   { children }: { readonly children: ComponentChildren },
@@ -115,6 +131,14 @@ export function FactList(
       )}
     </dl>
   );
+}
+
+/** Values of a fact, each on a line of its own. */
+export function lines<T>(
+  items: readonly T[] = [],
+  render: (item: T) => ComponentChildren,
+): readonly VNode[] {
+  return items.map((item) => <div>{render(item)}</div>);
 }
 
 function isNothing(value: ComponentChildren): boolean {

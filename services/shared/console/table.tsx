@@ -6,33 +6,50 @@
  */
 
 import type { ComponentChildren, VNode } from "preact";
+import { Time } from "./parts.tsx";
 
-/** A column of a table of rows of one type. */
-export interface Column<Row> {
+/** What columns of each kind have. */
+interface ColumnHead {
   /** Its name. */
   readonly name: string;
-  /** Renders the cell of a row. */
-  readonly cell: (row: Row) => ComponentChildren;
-  /**
-   * Whether it has numbers, which stand at the right.
-   * @default {false}
-   */
+  /** Whether it has numbers, which stand at the right. @default {false} */
   readonly isNumber?: boolean;
-  /**
-   * Whether its words are short, and stay on one line.
-   * @default {false}
-   */
+  /** Whether its words are short, and stay on one line. @default {false} */
   readonly isShort?: boolean;
   /**
    * The address of the list in the order of this column.
    * @default the list has no such order
    */
   readonly sortHref?: string | undefined;
-  /**
-   * How the list is in the order of this column now.
-   * @default it is not
-   */
+  /** How the list is in the order of this column now. @default it is not */
   readonly sorted?: "ascending" | "descending" | undefined;
+}
+
+/** A column of instants. */
+interface TimeColumn<Row> extends ColumnHead {
+  /** Reads the instant of a row, in RFC 3339. */
+  readonly at: (row: Row) => string | null;
+  /** The present, for the short form. @default the long form is shown */
+  readonly nowMs?: number;
+  /** What stands where there is no instant. @default nothing */
+  readonly absent?: string;
+}
+
+/** A column of a table of rows of one type. */
+export type Column<Row> =
+  | TimeColumn<Row>
+  | ColumnHead & {
+    /** Renders the cell of a row. */
+    readonly cell: (row: Row) => ComponentChildren;
+  };
+
+/** What a column has for a row. */
+function contentOf<Row>(column: Column<Row>, row: Row): ComponentChildren {
+  if ("cell" in column) return column.cell(row);
+  const at = column.at(row);
+  return at === null && column.absent !== undefined
+    ? <span class="dim">{column.absent}</span>
+    : <Time at={at} nowMs={column.nowMs} />;
 }
 
 /** A table whose first column names its rows. */
@@ -126,7 +143,7 @@ function Cell<Row>(
     readonly isFirst: boolean;
   },
 ): VNode {
-  const content = column.cell(row);
+  const content = contentOf(column, row);
   const isShort = column.isShort === true;
   if (isFirst) {
     return <th scope="row" class={isShort ? "short" : undefined}>{content}</th>;

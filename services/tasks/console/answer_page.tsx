@@ -13,7 +13,7 @@ import {
   renderPage,
   type Theme,
 } from "../../shared/console/layout.tsx";
-import { Note } from "../../shared/console/parts.tsx";
+import { Note, type Tone } from "../../shared/console/parts.tsx";
 import { acceptsGzip } from "../../shared/http/coded_text.ts";
 import { getScopes } from "../access/caller.ts";
 import {
@@ -23,7 +23,7 @@ import {
   readSessionCookie,
 } from "../access/session_cookie.ts";
 import type { Answer } from "../http/answer.ts";
-import type { InnerApi } from "../http/ask_api.ts";
+import type { ApiQuestion, InnerApi } from "../http/ask_api.ts";
 import type { CallContext } from "../http/call.ts";
 import { problemOfError } from "../http/problem_answer.ts";
 import { problemKind } from "../http/problem_catalog.ts";
@@ -33,16 +33,17 @@ import {
   type ConsolePlace,
   OPERATOR_LINKS,
 } from "./console_pages.ts";
-import { flashText } from "./flashes.ts";
 import {
   type ConsoleParts,
   type PageAnswer,
   type PageCall,
   type PageContent,
   type PageRequest,
+  refusalOf,
   type ShownProblem,
+  type Shows,
   withQuery,
-} from "./page.ts";
+} from "./parts/page.ts";
 
 /** What pages are answered with. */
 export interface AnswerOptions extends ConsoleParts {
@@ -95,9 +96,14 @@ export function openPage(call: PageRequest, api?: InnerApi): PageCall {
   const prefix = new URL(call.baseUrl).pathname.replace(/\/(?:api)?$/, "");
   const base = prefix + CONSOLE_PATH;
   const token = readSessionCookie(call.header("cookie"), schemeOf(call));
+  const ask: PageCall["ask"] = (question) => {
+    if (api === undefined) throw new TypeError("Cannot ask: no API is given");
+    return api.ask(call, question);
+  };
   return {
     call,
     base,
+    here: call.path,
     path: call.path + (rawQuery === "" ? "" : `?${rawQuery}`),
     params,
     query,
@@ -105,9 +111,10 @@ export function openPage(call: PageRequest, api?: InnerApi): PageCall {
     csrf: caller === undefined || token === undefined ? "" : csrfOf(token),
     caller,
     nowMs,
-    ask(question) {
-      if (api === undefined) throw new TypeError("Cannot ask: no API is given");
-      return api.ask(call, question);
+    ask,
+    async show<Body>(question: ApiQuestion, content: Shows<Body>) {
+      const answer = await ask(question);
+      return refusalOf(answer) ?? content(answer.body as Body, answer);
     },
   };
 }
@@ -256,5 +263,48 @@ function problemPage(
         {id === undefined ? null : <p class="dim">{`Request ${id}`}</p>}
       </Note>
     ),
+  };
+}
+
+/**
+ * What a page says about the action that led to it. The address has a code and
+ * numbers, so that no link can make a page say anything else.
+ */
+const FLASHES: Readonly<Record<string, string>> = {
+  signed_out: "You are signed out.",
+  run: "The task runs as soon as its worker takes it.",
+  retry: "The task is tried again.",
+  cancel: "The task is canceled.",
+  pause: "The task is paused.",
+  resume: "The task goes on.",
+  event: "The event is sent: the task goes on if it waits for it.",
+  approve: "It is approved: the task goes on.",
+  reject: "It is rejected: the task goes on with that.",
+  remove: "The task and its history are removed.",
+  skip: "The schedule leaves out that day.",
+  created: "It is created.",
+  removed: "It is removed.",
+  revoked: "The key is revoked: it no longer works.",
+  worker_pause: "The worker is paused: it is given nothing.",
+  worker_resume: "The worker goes on.",
+  saved: "The changes are saved.",
+  redelivered: "The event is sent again.",
+  bulk:
+    "{changed} changed, {unchanged} needed no change, {failed} could not be " +
+    "changed.",
+};
+
+/** The text for the code `done` of a query; undefined without a known code. */
+function flashText(
+  query: URLSearchParams,
+): { readonly text: string; readonly tone: Tone } | undefined {
+  const text = FLASHES[query.get("done") ?? ""];
+  if (text === undefined) return undefined;
+  return {
+    text: text.replaceAll(
+      /\{([a-z]+)\}/g,
+      (_, name: string) => String(Number(query.get(name) ?? 0) || 0),
+    ),
+    tone: Number(query.get("failed") ?? 0) > 0 ? "warn" : "good",
   };
 }

@@ -7,7 +7,7 @@
  */
 
 import type { Scope } from "../access/scope.ts";
-import type { Page } from "./page.ts";
+import type { Page, PageAnswer } from "./parts/page.ts";
 
 /** The path below which all pages are. */
 export const CONSOLE_PATH = "/console";
@@ -46,281 +46,136 @@ export const CONSOLE_LINKS: readonly ConsoleLink[] = [
   { path: "/audit", text: "Audit log", scope: "audit:read" },
 ];
 
+/**
+ * Pages of a module, by their methods and paths.
+ *
+ * @param load Loads the module.
+ */
+function pagesOf<Module>(
+  load: () => Promise<Module>,
+  pages: Readonly<
+    Record<`${ConsolePlace["method"]} /${string}`, (module: Module) => Page>
+  >,
+): readonly ConsolePlace[] {
+  return Object.entries(pages).map(([place, find]) => ({
+    method: place.startsWith("GET ") ? "GET" : "POST",
+    path: place.slice(place.indexOf("/")).replace(/^\/$/, ""),
+    load: async () => find(await load()),
+  }));
+}
+
 /** What stands where there is no page. */
-const noPage: Page = () =>
-  Promise.resolve({
-    kind: "refused",
-    answer: {
-      status: 404,
-      headers: {},
-      body: {
-        code: "not_found",
-        title: "There is no such page",
-        detail: "The address is mistyped, or of another version.",
-      },
-    },
-  });
+const NO_PAGES = pagesOf(() => Promise.resolve(noPage), {
+  "GET /:page": (page) => page,
+  "GET /:page/:id": (page) => page,
+});
+
+function noPage(): Promise<PageAnswer> {
+  const body = {
+    code: "not_found",
+    title: "There is no such page",
+    detail: "The address is mistyped, or of another version.",
+  };
+  const answer = { status: 404, headers: {}, body };
+  return Promise.resolve({ kind: "refused", answer });
+}
 
 /** All pages for people who have signed in. */
 export const CONSOLE_PAGES: readonly ConsolePlace[] = [
-  {
-    method: "GET",
-    path: "",
-    load: async () => (await import("./overview_page.tsx")).overviewPage,
-  },
-  {
-    method: "GET",
-    path: "/tasks",
-    load: async () => (await import("./task_list_page.tsx")).taskListPage,
-  },
-  {
-    method: "GET",
-    path: "/tasks/bulk",
-    load: async () => (await import("./bulk_page.tsx")).bulkPreviewPage,
-  },
-  {
-    method: "POST",
-    path: "/tasks/bulk",
-    load: async () => (await import("./bulk_page.tsx")).applyBulk,
-  },
-  {
-    method: "GET",
-    path: "/operations/:id",
-    load: async () => (await import("./bulk_page.tsx")).operationPage,
-  },
-  {
-    method: "GET",
-    path: "/tasks/:id",
-    load: async () => (await import("./task_page.tsx")).taskPage,
-  },
-  {
-    method: "POST",
-    path: "/tasks/:id",
-    load: async () => (await import("./task_actions.tsx")).actOnTask,
-  },
-  {
-    method: "GET",
-    path: "/tasks/new",
-    load: async () => (await import("./task_form_page.tsx")).newTaskPage,
-  },
-  {
-    method: "POST",
-    path: "/tasks/new",
-    load: async () => (await import("./task_form_page.tsx")).createTask,
-  },
-  {
-    method: "GET",
-    path: "/tasks/:id/edit",
-    load: async () => (await import("./task_form_page.tsx")).editTaskPage,
-  },
-  {
-    method: "POST",
-    path: "/tasks/:id/edit",
-    load: async () => (await import("./task_form_page.tsx")).changeTask,
-  },
-  {
-    method: "GET",
-    path: "/schedules",
-    load: async () =>
-      (await import("./schedule_list_page.tsx")).scheduleListPage,
-  },
-  {
-    method: "GET",
-    path: "/schedules/:id",
-    load: async () => (await import("./schedule_page.tsx")).schedulePage,
-  },
-  {
-    method: "POST",
-    path: "/schedules/:id",
-    load: async () => (await import("./schedule_page.tsx")).actOnSchedule,
-  },
-  {
-    method: "GET",
-    path: "/workers",
-    load: async () => (await import("./worker_list_page.tsx")).workerListPage,
-  },
-  {
-    method: "GET",
-    path: "/workers/new",
-    load: async () => (await import("./worker_form_page.tsx")).newWorkerPage,
-  },
-  {
-    method: "POST",
-    path: "/workers/new",
-    load: async () => (await import("./worker_form_page.tsx")).createWorker,
-  },
-  {
-    method: "GET",
-    path: "/workers/:id",
-    load: async () => (await import("./worker_page.tsx")).workerPage,
-  },
-  {
-    method: "POST",
-    path: "/workers/:id",
-    load: async () => (await import("./worker_page.tsx")).actOnWorker,
-  },
-  {
-    method: "GET",
-    path: "/workers/:id/edit",
-    load: async () => (await import("./worker_form_page.tsx")).editWorkerPage,
-  },
-  {
-    method: "POST",
-    path: "/workers/:id/edit",
-    load: async () => (await import("./worker_form_page.tsx")).changeWorker,
-  },
-  {
-    method: "POST",
-    path: "/workers/:id/secrets",
-    load: async () => (await import("./worker_secrets.tsx")).changeSecrets,
-  },
-  {
-    method: "GET",
-    path: "/workers/:id/test",
-    load: async () => (await import("./worker_test_page.tsx")).workerTestPage,
-  },
-  {
-    method: "POST",
-    path: "/workers/:id/test",
-    load: async () => (await import("./worker_test_page.tsx")).testWorker,
-  },
-  {
-    method: "GET",
-    path: "/webhooks",
-    load: async () => (await import("./webhook_list_page.tsx")).webhookListPage,
-  },
-  {
-    method: "GET",
-    path: "/webhooks/new",
-    load: async () => (await import("./webhook_form_page.tsx")).newWebhookPage,
-  },
-  {
-    method: "POST",
-    path: "/webhooks/new",
-    load: async () => (await import("./webhook_form_page.tsx")).createWebhook,
-  },
-  {
-    method: "GET",
-    path: "/webhooks/:id",
-    load: async () => (await import("./webhook_page.tsx")).webhookPage,
-  },
-  {
-    method: "POST",
-    path: "/webhooks/:id",
-    load: async () => (await import("./webhook_page.tsx")).actOnWebhook,
-  },
-  {
-    method: "GET",
-    path: "/webhooks/:id/edit",
-    load: async () => (await import("./webhook_form_page.tsx")).editWebhookPage,
-  },
-  {
-    method: "POST",
-    path: "/webhooks/:id/edit",
-    load: async () => (await import("./webhook_form_page.tsx")).changeWebhook,
-  },
-  {
-    method: "GET",
-    path: "/deliveries",
-    load: async () => (await import("./delivery_pages.tsx")).deliveryListPage,
-  },
-  {
-    method: "GET",
-    path: "/deliveries/:id",
-    load: async () => (await import("./delivery_pages.tsx")).deliveryPage,
-  },
-  {
-    method: "POST",
-    path: "/deliveries/:id",
-    load: async () => (await import("./delivery_pages.tsx")).redeliver,
-  },
-  {
-    method: "GET",
-    path: "/alerts",
-    load: async () => (await import("./alert_pages.tsx")).alertListPage,
-  },
-  {
-    method: "GET",
-    path: "/alerts/new",
-    load: async () => (await import("./alert_form_page.tsx")).newAlertPage,
-  },
-  {
-    method: "POST",
-    path: "/alerts/new",
-    load: async () => (await import("./alert_form_page.tsx")).createAlert,
-  },
-  {
-    method: "GET",
-    path: "/alerts/:id",
-    load: async () => (await import("./alert_pages.tsx")).alertPage,
-  },
-  {
-    method: "POST",
-    path: "/alerts/:id",
-    load: async () => (await import("./alert_pages.tsx")).actOnAlert,
-  },
-  {
-    method: "GET",
-    path: "/alerts/:id/edit",
-    load: async () => (await import("./alert_form_page.tsx")).editAlertPage,
-  },
-  {
-    method: "POST",
-    path: "/alerts/:id/edit",
-    load: async () => (await import("./alert_form_page.tsx")).changeAlert,
-  },
-  {
-    method: "GET",
-    path: "/users",
-    load: async () => (await import("./user_pages.tsx")).userListPage,
-  },
-  {
-    method: "POST",
-    path: "/users",
-    load: async () => (await import("./user_pages.tsx")).addUser,
-  },
-  {
-    method: "GET",
-    path: "/users/:id",
-    load: async () => (await import("./user_pages.tsx")).userPage,
-  },
-  {
-    method: "POST",
-    path: "/users/:id",
-    load: async () => (await import("./user_pages.tsx")).changeUser,
-  },
-  {
-    method: "GET",
-    path: "/keys",
-    load: async () => (await import("./key_page.tsx")).keyListPage,
-  },
-  {
-    method: "POST",
-    path: "/keys",
-    load: async () => (await import("./key_page.tsx")).makeKey,
-  },
-  {
-    method: "POST",
-    path: "/keys/:id",
-    load: async () => (await import("./key_page.tsx")).actOnKey,
-  },
-  {
-    method: "GET",
-    path: "/usage",
-    load: async () => (await import("./usage_page.tsx")).usagePage,
-  },
-  {
-    method: "POST",
-    path: "/usage",
-    load: async () => (await import("./usage_page.tsx")).changeTenant,
-  },
-  {
-    method: "GET",
-    path: "/audit",
-    load: async () => (await import("./audit_page.tsx")).auditPage,
-  },
-  { method: "GET", path: "/:page", load: () => Promise.resolve(noPage) },
-  { method: "GET", path: "/:page/:id", load: () => Promise.resolve(noPage) },
+  ...pagesOf(() => import("./overview/overview_page.tsx"), {
+    "GET /": (module) => module.overviewPage,
+  }),
+  ...pagesOf(() => import("./tasks/task_list_page.tsx"), {
+    "GET /tasks": (module) => module.taskListPage,
+  }),
+  ...pagesOf(() => import("./tasks/bulk_page.tsx"), {
+    "GET /tasks/bulk": (module) => module.bulkPreviewPage,
+    "POST /tasks/bulk": (module) => module.applyBulk,
+    "GET /operations/:id": (module) => module.operationPage,
+  }),
+  ...pagesOf(() => import("./tasks/task_page.tsx"), {
+    "GET /tasks/:id": (module) => module.taskPage,
+  }),
+  ...pagesOf(() => import("./tasks/task_actions.tsx"), {
+    "POST /tasks/:id": (module) => module.actOnTask,
+  }),
+  ...pagesOf(() => import("./tasks/task_form_page.tsx"), {
+    "GET /tasks/new": (module) => module.newTaskPage,
+    "POST /tasks/new": (module) => module.createTask,
+    "GET /tasks/:id/edit": (module) => module.editTaskPage,
+    "POST /tasks/:id/edit": (module) => module.changeTask,
+  }),
+  ...pagesOf(() => import("./schedules/schedule_list_page.tsx"), {
+    "GET /schedules": (module) => module.scheduleListPage,
+  }),
+  ...pagesOf(() => import("./schedules/schedule_page.tsx"), {
+    "GET /schedules/:id": (module) => module.schedulePage,
+    "POST /schedules/:id": (module) => module.actOnSchedule,
+  }),
+  ...pagesOf(() => import("./workers/worker_form.tsx"), {
+    "GET /workers/new": ({ WORKER_FORM }) => WORKER_FORM.showNew,
+    "POST /workers/new": ({ WORKER_FORM }) => WORKER_FORM.create,
+    "GET /workers/:id/edit": ({ WORKER_FORM }) => WORKER_FORM.edit,
+    "POST /workers/:id/edit": ({ WORKER_FORM }) => WORKER_FORM.change,
+  }),
+  ...pagesOf(() => import("./workers/worker_pages.tsx"), {
+    "GET /workers": (module) => module.workerListPage,
+    "GET /workers/:id": (module) => module.workerPage,
+    "POST /workers/:id": (module) => module.actOnWorker,
+  }),
+  ...pagesOf(() => import("./workers/worker_secrets.tsx"), {
+    "POST /workers/:id/secrets": (module) => module.changeSecrets,
+  }),
+  ...pagesOf(() => import("./workers/worker_test_page.tsx"), {
+    "GET /workers/:id/test": (module) => module.workerTestPage,
+    "POST /workers/:id/test": (module) => module.testWorker,
+  }),
+  ...pagesOf(() => import("./webhooks/webhook_pages.tsx"), {
+    "GET /webhooks": (module) => module.webhookListPage,
+    "GET /webhooks/:id": (module) => module.WEBHOOK_PAGE.show,
+    "POST /webhooks/:id": (module) => module.actOnWebhook,
+  }),
+  ...pagesOf(() => import("./webhooks/webhook_form.tsx"), {
+    "GET /webhooks/new": ({ WEBHOOK_FORM }) => WEBHOOK_FORM.showNew,
+    "POST /webhooks/new": ({ WEBHOOK_FORM }) => WEBHOOK_FORM.create,
+    "GET /webhooks/:id/edit": ({ WEBHOOK_FORM }) => WEBHOOK_FORM.edit,
+    "POST /webhooks/:id/edit": ({ WEBHOOK_FORM }) => WEBHOOK_FORM.change,
+  }),
+  ...pagesOf(() => import("./webhooks/delivery_pages.tsx"), {
+    "GET /deliveries": (module) => module.deliveryListPage,
+    "GET /deliveries/:id": (module) => module.deliveryPage,
+    "POST /deliveries/:id": (module) => module.redeliver,
+  }),
+  ...pagesOf(() => import("./alerts/alert_pages.tsx"), {
+    "GET /alerts": (module) => module.alertListPage,
+    "GET /alerts/:id": (module) => module.ALERT_PAGE.show,
+    "POST /alerts/:id": (module) => module.ALERT_PAGE.act,
+  }),
+  ...pagesOf(() => import("./alerts/alert_form.tsx"), {
+    "GET /alerts/new": ({ ALERT_FORM }) => ALERT_FORM.showNew,
+    "POST /alerts/new": ({ ALERT_FORM }) => ALERT_FORM.create,
+    "GET /alerts/:id/edit": ({ ALERT_FORM }) => ALERT_FORM.edit,
+    "POST /alerts/:id/edit": ({ ALERT_FORM }) => ALERT_FORM.change,
+  }),
+  ...pagesOf(() => import("./settings/user_pages.tsx"), {
+    "GET /users": (module) => module.userListPage,
+    "POST /users": (module) => module.addUser,
+    "GET /users/:id": (module) => module.userPage,
+    "POST /users/:id": (module) => module.changeUser,
+  }),
+  ...pagesOf(() => import("./settings/key_page.tsx"), {
+    "GET /keys": (module) => module.keyListPage,
+    "POST /keys": (module) => module.makeKey,
+    "POST /keys/:id": (module) => module.actOnKey,
+  }),
+  ...pagesOf(() => import("./settings/usage_page.tsx"), {
+    "GET /usage": (module) => module.usagePage,
+    "POST /usage": (module) => module.changeTenant,
+  }),
+  ...pagesOf(() => import("./settings/audit_page.tsx"), {
+    "GET /audit": (module) => module.auditPage,
+  }),
+  ...NO_PAGES,
 ];
 
 /** The pages that the operator's navigation leads to. */
@@ -332,36 +187,15 @@ export const OPERATOR_LINKS: readonly Omit<ConsoleLink, "scope">[] = [
 
 /** All pages for the operator. */
 export const OPERATOR_PAGES: readonly ConsolePlace[] = [
-  {
-    method: "GET",
-    path: "",
-    load: async () => (await import("./operator_page.tsx")).operatorPage,
-  },
-  {
-    method: "GET",
-    path: "/plans",
-    load: async () => (await import("./operator_page.tsx")).planListPage,
-  },
-  {
-    method: "GET",
-    path: "/tenants",
-    load: async () => (await import("./tenant_pages.tsx")).tenantListPage,
-  },
-  {
-    method: "POST",
-    path: "/tenants",
-    load: async () => (await import("./tenant_pages.tsx")).createTenant,
-  },
-  {
-    method: "GET",
-    path: "/tenants/:domain",
-    load: async () => (await import("./tenant_pages.tsx")).tenantPage,
-  },
-  {
-    method: "POST",
-    path: "/tenants/:domain",
-    load: async () => (await import("./tenant_pages.tsx")).changeTenant,
-  },
-  { method: "GET", path: "/:page", load: () => Promise.resolve(noPage) },
-  { method: "GET", path: "/:page/:id", load: () => Promise.resolve(noPage) },
+  ...pagesOf(() => import("./operator/operator_page.tsx"), {
+    "GET /": (module) => module.operatorPage,
+    "GET /plans": (module) => module.planListPage,
+  }),
+  ...pagesOf(() => import("./operator/tenant_pages.tsx"), {
+    "GET /tenants": (module) => module.tenantListPage,
+    "POST /tenants": (module) => module.createTenant,
+    "GET /tenants/:domain": (module) => module.tenantPage,
+    "POST /tenants/:domain": (module) => module.changeTenant,
+  }),
+  ...NO_PAGES,
 ];

@@ -20,7 +20,7 @@ import {
   type ConsolePlace,
   OPERATOR_PAGES,
 } from "./console_pages.ts";
-import type { ConsoleParts, PageRequest } from "./page.ts";
+import type { ConsoleParts, PageRequest } from "./parts/page.ts";
 
 /** The routes of the console; `routes` has those of the API. */
 export function consoleRoutes(
@@ -29,39 +29,36 @@ export function consoleRoutes(
 ): readonly AnyRoute[] {
   const api = new InnerApi(routes);
   const load = () => import("./answer_page.tsx");
-  const signIn = () => import("./sign_in.tsx");
-  const provider = () => import("./provider_sign_in.tsx");
-  const at = (hosts: ConsoleHost, places: readonly ConsolePlace[]) => {
-    const route = (
-      place: Omit<ConsolePlace, "load">,
-      handle: (call: PageRequest) => Promise<Answer>,
-    ) => pageRoute(hosts, place, handle);
-    return [
-      ...places.map((place) =>
-        route(
-          place,
-          async (call) =>
-            (await load()).answerPage(call, { ...parts, api, place }),
-        )
-      ),
-      ...(["GET", "POST"] as const).map((method) =>
-        route(
-          { method, path: "/sign-in" },
-          async (call) =>
-            (await signIn()).answerSignIn(call, { ...parts, api }),
-        )
-      ),
-      route(
-        { method: "POST", path: "/sign-out" },
-        async (call) => (await signIn()).signOut(call, parts),
-      ),
-      route(
-        { method: "POST", path: "/theme" },
-        async (call) => (await signIn()).setTheme(call),
-      ),
-      assetRoute(hosts),
-    ];
-  };
+  const signIn = () => import("./sign_in/sign_in.tsx");
+  const provider = () => import("./sign_in/provider_sign_in.tsx");
+  const at = (hosts: ConsoleHost, places: readonly ConsolePlace[]) => [
+    ...places.map((place) =>
+      pageRoute(
+        hosts,
+        place,
+        async (call) =>
+          (await load()).answerPage(call, { ...parts, api, place }),
+      )
+    ),
+    ...(["GET", "POST"] as const).map((method) =>
+      pageRoute(
+        hosts,
+        { method, path: "/sign-in" },
+        async (call) => (await signIn()).answerSignIn(call, { ...parts, api }),
+      )
+    ),
+    pageRoute(
+      hosts,
+      { method: "POST", path: "/sign-out" },
+      async (call) => (await signIn()).signOut(call, parts),
+    ),
+    pageRoute(
+      hosts,
+      { method: "POST", path: "/theme" },
+      async (call) => (await signIn()).setTheme(call),
+    ),
+    assetRoute(hosts),
+  ];
   return [
     ...at("tenant", CONSOLE_PAGES),
     ...(parts.operatorDigests.length === 0

@@ -5,7 +5,7 @@
  */
 
 import { consoleRoutes } from "../console/console_routes.ts";
-import type { ConsoleParts } from "../console/page.ts";
+import type { ConsoleParts } from "../console/parts/page.ts";
 import type { Operations } from "../engine/bulk/operations.ts";
 import type { AnyRoute } from "../http/route.ts";
 import { auditRoute, usageRoute } from "./account/account_reports.ts";

@@ -24,7 +24,7 @@ import {
   UNLIMITED_PLAN,
   type WorkerDefinition,
 } from "../../domain/records.ts";
-import type { ConsoleParts } from "../../console/page.ts";
+import type { ConsoleParts } from "../../console/parts/page.ts";
 import { Engine } from "../../engine/engine.ts";
 import { openParts } from "../../engine/parts.ts";
 import { Vault } from "../../engine/vault.ts";
