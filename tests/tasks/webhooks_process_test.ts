@@ -1,5 +1,4 @@
 import { assert, assertEquals } from "@std/assert";
-import { pause } from "../support/chaos/chaos_service.ts";
 import { sharedPostgres } from "../support/postgres_server.ts";
 import { serviceTest } from "../support/services.ts";
 import { startTasks, type TasksProcess } from "../support/tasks_process.ts";
@@ -20,8 +19,6 @@ const KILLS = 2;
 /** How many tasks are made between two kills. */
 const BETWEEN_KILLS = 40;
 const SENDERS = 4;
-/** How long a sender waits before its next task, in milliseconds. */
-const BETWEEN_TASKS_MS = 20;
 const WAIT_MS = 60_000;
 /** The most tasks whose events may still wait for a later retry. */
 const MAX_WAITING = 10;
@@ -175,7 +172,6 @@ async function deliverOverKills(
           made.push(id);
           await sender.expect(200, ["POST", `/api/v1/tasks/${id}/cancel`, {}]);
           canceled.push(id);
-          await pause(BETWEEN_TASKS_MS);
         }
       } catch {
         // The service was killed; what it did not answer for may be or not.
