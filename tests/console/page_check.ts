@@ -45,7 +45,7 @@ export class PageJudge {
   async faults(): Promise<readonly string[]> {
     const browser = this.#browser;
     const faults: string[] = [];
-    await browser.evaluate(`${axe.source}; undefined`);
+    await this.#load();
     const turn = TURNS[this.#turn++ % TURNS.length];
     const views = countRounds(1) > 1 ? VIEWS : TURNS;
     for (const view of views) {
@@ -65,6 +65,22 @@ export class PageJudge {
       }
     }
     return [...faults, ...browser.complaints.splice(0)];
+  }
+
+  /**
+   * Loads axe-core into the page. The browser keeps the compiled text for later
+   * pages, each of which gets it when it is opened.
+   */
+  async #load(): Promise<void> {
+    const browser = this.#browser;
+    const isLoaded = await browser.evaluate(
+      'typeof axe === "object" || ' +
+        '(typeof loadAxe === "function" && (loadAxe(), true))',
+    );
+    if (isLoaded) return;
+    const source = `globalThis.loadAxe = function () { ${axe.source} };`;
+    await browser.send("Page.addScriptToEvaluateOnNewDocument", { source });
+    await browser.evaluate(`${source} loadAxe()`);
   }
 
   async #violations(): Promise<readonly Violation[]> {
