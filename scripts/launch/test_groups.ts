@@ -38,10 +38,14 @@ interface TestGroupsOptions {
 }
 
 /**
- * The most files in a group. A larger group could take so long that the run
- * waits for it alone at the end.
+ * The most files in a group of `tests`, which start processes and wait for them.
+ * A larger group could take so long that the run waits for it alone at the end.
  */
-const MOST_FILES = 12;
+const MOST_WAITING_FILES = 8;
+/** The most files in other groups. */
+const MOST_FILES = 24;
+/** The rooms with the longest files, whose groups are first. */
+const LONGEST_ROOMS: readonly string[] = ["tests_console", "tests_relayer"];
 /** The file names that `deno test` takes for tests. */
 const TEST_FILE = /(?:^|[_.])test\.(?:[jt]sx?|m[jt]s)$/;
 const NOT_SEARCHED = /^(?:\.|node_modules$|dist$)/;
@@ -106,7 +110,7 @@ export async function withTestGroups<T>(
 /**
  * Groups files of the same folder, counting at most two levels below `root`.
  * The groups of `tests` are first, because those tests start processes and take
- * longest.
+ * longest; of these, the rooms in which single files take longest are first.
  */
 export function groupTests(
   files: readonly string[],
@@ -117,9 +121,16 @@ export function groupTests(
     (file) =>
       relative(root, file).split("/").slice(0, -1).slice(0, 2).join("_"),
   );
-  const inOrder = [...rooms].sort(([a], [b]) => a < b ? 1 : -1);
+  const rank = (room: string): number => {
+    const at = LONGEST_ROOMS.indexOf(room);
+    return at === -1 ? LONGEST_ROOMS.length : at;
+  };
+  const inOrder = [...rooms].sort(([a], [b]) =>
+    rank(a) - rank(b) || (a < b ? 1 : -1)
+  );
   const groups = inOrder.flatMap(([room, inRoom]) => {
-    const count = Math.ceil(inRoom.length / MOST_FILES);
+    const most = /^tests(?:_|$)/.test(room) ? MOST_WAITING_FILES : MOST_FILES;
+    const count = Math.ceil(inRoom.length / most);
     const size = Math.ceil(inRoom.length / count);
     return Array.from({ length: count }, (_, index) => ({
       room: room || "root",

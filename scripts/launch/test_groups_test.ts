@@ -37,21 +37,26 @@ async function importedBy(
   );
 }
 
-Deno.test("groupTests() gives each file to one group of its room, at most 12 to a group, those of tests first", () => {
+Deno.test("groupTests() gives each file to one group of its room, at most 24 to a group, 8 of tests, those with the longest files first", () => {
   const files = [
-    ...Array.from({ length: 30 }, (_, n) => `/r/services/tasks/x/${n}_test.ts`),
+    ...Array.from({ length: 60 }, (_, n) => `/r/services/tasks/x/${n}_test.ts`),
     "/r/services/relayer/a_test.ts",
     "/r/root_test.ts",
     "/r/tests/b_test.ts",
+    ...Array.from({ length: 9 }, (_, n) => `/r/tests/tasks/${n}_test.ts`),
+    "/r/tests/console/c_test.ts",
   ];
   const groups = groupTests(files, "/r");
   assertEquals(groups.map(({ name, files }) => [name, files.length]), [
-    ["001_tests", 1],
-    ["002_services_tasks", 10],
-    ["003_services_tasks", 10],
-    ["004_services_tasks", 10],
-    ["005_services_relayer", 1],
-    ["006_root", 1],
+    ["001_tests_console", 1],
+    ["002_tests_tasks", 5],
+    ["003_tests_tasks", 4],
+    ["004_tests", 1],
+    ["005_services_tasks", 20],
+    ["006_services_tasks", 20],
+    ["007_services_tasks", 20],
+    ["008_services_relayer", 1],
+    ["009_root", 1],
   ]);
   assertEquals(groups.flatMap(({ files }) => files).sort(), files.sort());
 });

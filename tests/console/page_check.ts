@@ -1,5 +1,5 @@
 /**
- * Judges a page in the browser as its readers would: with axe-core, and by what
+ * Judges pages in the browser as their readers would: with axe-core, and by what
  * fits into the window.
  *
  * @module
@@ -14,17 +14,10 @@ export const VIEWS: readonly View[] = [1280, 390].flatMap((width) =>
   (["light", "dark"] as const).map((scheme) => ({ width, height: 900, scheme }))
 );
 
-/**
- * The views that a page is judged in: all with `TEST_EFFORT=2` or more; else
- * both widths and both schemes, but not each with each.
- */
-function judgedViews(): readonly View[] {
-  return countRounds(2) >= VIEWS.length
-    ? VIEWS
-    : VIEWS.filter(({ width, scheme }) =>
-      (width > 1_000) === (scheme === "light")
-    );
-}
+/** The views that the usual run judges in turn: both widths, both schemes. */
+const TURNS = VIEWS.filter(({ width, scheme }) =>
+  (width > 1_000) === (scheme === "light")
+);
 
 /** What axe-core reports of a page. */
 interface Violation {
@@ -33,29 +26,68 @@ interface Violation {
   readonly nodes: readonly { readonly html: string }[];
 }
 
-/**
- * Returns what is wrong with the page that is open, in several views; none when
- * every reader can use it.
- */
-export async function pageFaults(browser: Browser): Promise<readonly string[]> {
-  const faults: string[] = [];
-  await browser.evaluate(`${axe.source}; undefined`);
-  for (const view of judgedViews()) {
-    const { width, scheme } = view;
-    await browser.look(view);
-    const found = await browser.evaluate(
-      "axe.run(document).then(({ violations }) => violations)",
-    ) as readonly Violation[];
-    for (const { id, help, nodes } of found) {
-      const places = nodes.map(({ html }) => html).join(" ");
-      faults.push(`${width} ${scheme}: ${id}: ${help}: ${places}`);
-    }
-    const needed = await browser.evaluate(
-      "document.documentElement.scrollWidth",
-    ) as number;
-    if (needed > width) {
-      faults.push(`${width}: the page needs ${needed} pixels`);
-    }
+/** Judges the pages that a browser shows, one after the other. */
+export class PageJudge {
+  readonly #browser: Browser;
+  #turn = 0;
+
+  /** Creates a judge of what the browser shows. */
+  constructor(browser: Browser) {
+    this.#browser = browser;
   }
-  return [...faults, ...browser.complaints.splice(0)];
+
+  /**
+   * Returns what is wrong with the page that is open; nothing when every reader
+   * can use it. The page must fit into the window in each view. The rules of
+   * axe-core are judged in one view, which is another one for the next page; with
+   * `TEST_EFFORT=2` or more, they are judged in all views.
+   */
+  async faults(): Promise<readonly string[]> {
+    const browser = this.#browser;
+    const faults: string[] = [];
+    await this.#load();
+    const turn = TURNS[this.#turn++ % TURNS.length];
+    const views = countRounds(1) > 1 ? VIEWS : TURNS;
+    for (const view of views) {
+      const { width, scheme } = view;
+      await browser.look(view);
+      if (views === VIEWS || view === turn) {
+        for (const { id, help, nodes } of await this.#violations()) {
+          const places = nodes.map(({ html }) => html).join(" ");
+          faults.push(`${width} ${scheme}: ${id}: ${help}: ${places}`);
+        }
+      }
+      const needed = await browser.evaluate(
+        "document.documentElement.scrollWidth",
+      ) as number;
+      if (needed > width) {
+        faults.push(`${width}: the page needs ${needed} pixels`);
+      }
+    }
+    return [...faults, ...browser.complaints.splice(0)];
+  }
+
+  /**
+   * Loads axe-core into the page. The browser keeps the compiled text for later
+   * pages, each of which gets it when it is opened.
+   */
+  async #load(): Promise<void> {
+    const browser = this.#browser;
+    const isLoaded = await browser.evaluate(
+      'typeof axe === "object" || ' +
+        '(typeof loadAxe === "function" && (loadAxe(), true))',
+    );
+    if (isLoaded) return;
+    const source = `globalThis.loadAxe = function () { ${axe.source} };`;
+    await browser.send("Page.addScriptToEvaluateOnNewDocument", { source });
+    await browser.evaluate(`${source} loadAxe()`);
+  }
+
+  async #violations(): Promise<readonly Violation[]> {
+    // Of what passes, little is told, which costs less.
+    return await this.#browser.evaluate(
+      'axe.run(document, { resultTypes: ["violations"] })' +
+        ".then(({ violations }) => violations)",
+    ) as readonly Violation[];
+  }
 }

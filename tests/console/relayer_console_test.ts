@@ -4,7 +4,7 @@ import { metricsUrl } from "../support/read_metrics.ts";
 import { serviceTest } from "../support/services.ts";
 import { Browser } from "./browser.ts";
 import { firstView, MAX_FIRST_VIEW_BYTES } from "./first_view.ts";
-import { pageFaults, VIEWS } from "./page_check.ts";
+import { PageJudge, VIEWS } from "./page_check.ts";
 import { fill, rows, says, send, view } from "./relayer_page.ts";
 
 /** Tries to read the key that the browser keeps; gives the error's name. */
@@ -32,6 +32,7 @@ serviceTest(["chromium"], {
     await using browser = await Browser.open();
     const wide = VIEWS[0];
     assert(wide !== undefined);
+    const judge = new PageJudge(browser);
     await browser.look(wide);
     await t.step("the first page costs few bytes", async () => {
       const { bytes } = await firstView(browser, `${home.url}/console`);
@@ -39,7 +40,7 @@ serviceTest(["chromium"], {
     });
     await browser.record();
     const faults = async () => {
-      assertEquals(await pageFaults(browser), []);
+      assertEquals(await judge.faults(), []);
       await browser.look(wide);
     };
     await t.step("the page asks for a key, and has no faults", async () => {

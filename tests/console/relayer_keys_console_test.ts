@@ -3,7 +3,7 @@ import { generateDelegateKey } from "../../sdk/account.ts";
 import { createSeed, DELEGATE, withTrial } from "../relayer/manual_trial.ts";
 import { serviceTest } from "../support/services.ts";
 import { Browser } from "./browser.ts";
-import { pageFaults, VIEWS } from "./page_check.ts";
+import { PageJudge, VIEWS } from "./page_check.ts";
 import { fill, says, send, view } from "./relayer_page.ts";
 
 const OWNER = 21;
@@ -57,7 +57,7 @@ serviceTest(["chromium"], {
         await change("add");
         await says(browser, "The key is added.");
         await says(browser, publicKey.toHex());
-        assertEquals(await pageFaults(browser), []);
+        assertEquals(await new PageJudge(browser).faults(), []);
         await browser.look(wide);
         await change("remove");
         await says(browser, "The key is removed");

@@ -6,7 +6,7 @@ import { DataFolder } from "../tasks/data_folder.ts";
 import { TasksClient } from "../tasks/tasks_client.ts";
 import { getTarget } from "../tasks/tenant_client.ts";
 import { Browser } from "./browser.ts";
-import { pageFaults, VIEWS } from "./page_check.ts";
+import { PageJudge, VIEWS } from "./page_check.ts";
 
 /** A tenant with tasks of every kind, and the address of its console. */
 interface Bench {
@@ -179,12 +179,13 @@ serviceTest(["chromium"], {
     const bench = await openBench(service);
     using _client = bench.client;
     await using browser = await Browser.open();
+    const judge = new PageJudge(browser);
     const view = VIEWS[0];
     assert(view !== undefined);
     await browser.look(view);
     await t.step("the form to sign in has no faults", async () => {
       await browser.go(`${bench.console}/sign-in`);
-      assertEquals(await pageFaults(browser), []);
+      assertEquals(await judge.faults(), []);
     });
     await t.step("signing in needs no mouse", async () => {
       await signIn(browser, bench);
@@ -236,14 +237,14 @@ serviceTest(["chromium"], {
         await browser.evaluate(
           'document.querySelectorAll("details").forEach((one) => one.open = true)',
         );
-        assertEquals(await pageFaults(browser), []);
+        assertEquals(await judge.faults(), []);
       });
     }
     await t.step(
       "a page of a refusal has no faults but its status",
       async () => {
         await browser.go(`${bench.console}/tasks/tsk_1`);
-        const faults = await pageFaults(browser);
+        const faults = await judge.faults();
         assertEquals(faults.filter((fault) => !/\b404\b/.test(fault)), []);
       },
     );
@@ -253,7 +254,7 @@ serviceTest(["chromium"], {
     );
     await t.step(
       "a question comes before what cannot be undone, and Escape ends it",
-      () => asksFirst(browser, bench),
+      () => asksFirst({ browser, judge, bench }),
     );
     await t.step(
       "a page shows a change by itself",
@@ -279,7 +280,7 @@ serviceTest(["chromium"], {
         await browser.evaluate(
           'document.querySelectorAll("details").forEach((one) => one.open = true)',
         );
-        assertEquals(await pageFaults(browser), []);
+        assertEquals(await judge.faults(), []);
       });
     }
     await t.step("times are in the reader's zone", () => times(browser, bench));
@@ -317,7 +318,13 @@ async function keys(browser: Browser, { console }: Bench): Promise<void> {
   );
 }
 
-async function asksFirst(browser: Browser, bench: Bench): Promise<void> {
+async function asksFirst(
+  { browser, judge, bench }: {
+    readonly browser: Browser;
+    readonly judge: PageJudge;
+    readonly bench: Bench;
+  },
+): Promise<void> {
   await browser.go(`${bench.console}/tasks?key=plain`);
   await browser.press("j");
   await browser.leave(() => browser.press("Enter"));
@@ -328,7 +335,7 @@ async function asksFirst(browser: Browser, bench: Bench): Promise<void> {
     await browser.evaluate('document.querySelector("dialog").open'),
     true,
   );
-  assertEquals(await pageFaults(browser), []);
+  assertEquals(await judge.faults(), []);
   await browser.press("Escape");
   await waitUntil(
     async () =>

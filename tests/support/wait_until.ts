@@ -18,10 +18,13 @@ export interface WaitUntilOptions {
   /**
    * Milliseconds between two checks.
    *
-   * @default {10}
+   * @default a tenth of the time that has passed, from 10 to 50
    */
   readonly intervalMs?: number;
 }
+
+/** The bounds of the time between two checks, in milliseconds. */
+const INTERVAL_MS = { least: 10, most: 50 };
 
 /**
  * Checks a condition repeatedly until it holds. A condition that throws counts
@@ -34,8 +37,9 @@ export async function waitUntil(
   condition: () => boolean | Promise<boolean>,
   options: WaitUntilOptions,
 ): Promise<void> {
-  const { what, timeoutMs = 60_000, intervalMs = 10 } = options;
-  const deadlineMs = performance.now() + timeoutMs;
+  const { what, timeoutMs = 60_000, intervalMs } = options;
+  const startMs = performance.now();
+  const deadlineMs = startMs + timeoutMs;
   let cause: unknown;
   do {
     try {
@@ -45,7 +49,10 @@ export async function waitUntil(
     } catch (error) {
       cause = error;
     }
-    await new Promise((resolve) => setTimeout(resolve, intervalMs));
+    const { least, most } = INTERVAL_MS;
+    const tenthMs = (performance.now() - startMs) / 10;
+    const pauseMs = intervalMs ?? Math.min(most, Math.max(least, tenthMs));
+    await new Promise((resolve) => setTimeout(resolve, pauseMs));
   } while (performance.now() < deadlineMs);
   const message = `Cannot wait for ${what}: not so after ${timeoutMs} ms`;
   throw cause === undefined

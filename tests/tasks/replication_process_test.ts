@@ -6,6 +6,7 @@ import {
   metricsUrl,
   readMetrics,
 } from "../support/read_metrics.ts";
+import { pause } from "../support/chaos/chaos_service.ts";
 import { startTasks } from "../support/tasks_process.ts";
 import { waitUntil } from "../support/wait_until.ts";
 import { DataFolder } from "./data_folder.ts";
@@ -17,6 +18,8 @@ const WRITES = 20;
 const WRITE_MS = 90_000;
 /** Shorter than that. */
 const READ_MS = 10_000;
+/** The time between two reads while commits wait, in milliseconds. */
+const BETWEEN_READS_MS = 100;
 
 interface Readiness {
   readonly durability: string;
@@ -123,6 +126,7 @@ serviceTest(["postgres"], {
           const { status } = await client.call("GET", path, { timeoutMs });
           assertEquals(status, 200);
         }
+        await pause(BETWEEN_READS_MS);
       }
       assertEquals(new Set(await Promise.all(writes)), new Set([503]));
       const families = await readMetrics(await metricsUrl(service));

@@ -11,7 +11,7 @@ serviceTest(["postgres"], {
   name:
     "RecallService finds what any of three relayers on PostgreSQL has stored, and nothing that one has removed",
   async fn() {
-    await eachRound({ rounds: 2, seed: 1 }, async ({ random }) => {
+    await eachRound({ rounds: 1, seed: 1 }, async ({ random }) => {
       const subject = await openSubject();
       try {
         const others = [await subject.another(), await subject.another()];
@@ -27,7 +27,7 @@ serviceTest(["postgres"], {
 Deno.test("RecallService finds what any of three relayers has stored, and nothing that one has removed", async () => {
   let snapshotsRead = 0;
   await eachRound(
-    { rounds: 8, seed: 1 },
+    { rounds: 3, seed: 1 },
     ({ random }) =>
       withStore(async (store) => {
         const world = await actAll([store, store, store], {

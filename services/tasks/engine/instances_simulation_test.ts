@@ -18,14 +18,17 @@ const RUNS = [
   [4, 29],
 ];
 
-/** The most runs of each kind. */
+/** How many runs there are of each kind; twice as many with more effort. */
+const PER_KIND = 1;
+/** The most seeds of each run. */
 const MAX_ROUNDS = 2;
 
 Deno.test("Engines on one store keep their promises through crashes, stalls, cuts, restarts and clocks that differ", async (test) => {
   let [crashes, starts, calm] = [0, 0, 0];
   // A run of several engines takes seconds; long runs are `sim:tasks`.
   const rounds = Math.min(MAX_ROUNDS, countRounds(1));
-  for (const [engines, first = 0] of RUNS) {
+  const runs = RUNS.filter((_, at) => at % 2 < countRounds(PER_KIND));
+  for (const [engines, first = 0] of runs) {
     for (let seed = first; seed < first + rounds; seed++) {
       await test.step(`${engines} engines, seed ${seed}`, async () => {
         const report = await simulate(seed, { engines: engines ?? 0 });
@@ -37,13 +40,13 @@ Deno.test("Engines on one store keep their promises through crashes, stalls, cut
     }
   }
   const told = JSON.stringify({ crashes, starts, calm });
-  assert(crashes > 20 && starts > 300 && calm >= 2, told);
+  assert(crashes > 20 && starts > 300 && calm >= 1, told);
 });
 
 Deno.test("simulate() does the same again with several engines from the same seed", async () => {
   const [once, again] = [
-    await simulate(2, { engines: 3 }),
-    await simulate(2, { engines: 3 }),
+    await simulate(6, { engines: 3 }),
+    await simulate(6, { engines: 3 }),
   ];
   assertEquals(once, again);
 });
