@@ -149,7 +149,8 @@ export class BenchRun<T extends OptionTable = Readonly<Record<never, never>>> {
   /**
    * Runs loads in turns, so that other work on the machine slows all of them
    * down alike, and returns the medians of their figures. The first round warms
-   * up.
+   * up. Every second round goes backward, as each load leaves something behind
+   * for the next.
    *
    * @param options.leastRounds Rounds that there are in any case.
    */
@@ -160,7 +161,9 @@ export class BenchRun<T extends OptionTable = Readonly<Record<never, never>>> {
     const known = loads.map((): Figures[] => []);
     const rounds = Math.max(leastRounds, this.values.rounds);
     for (let round = 0; round <= rounds; round++) {
-      for (const [at, load] of loads.entries()) {
+      const turns = [...loads.entries()];
+      if (round % 2 === 1) turns.reverse();
+      for (const [at, load] of turns) {
         const figures = await load();
         if (round > 0) known[at]?.push(figures);
       }
