@@ -38,7 +38,9 @@ interface JobRunnerOptions {
    * @default the instance has the store for itself
    */
   readonly instances?:
-    | Pick<Instances, "id" | "isFenced" | "mayAct" | "onChange">
+    | Pick<Instances, "id" | "isFenced" | "mayAct" | "onChange"> & {
+      readonly members: readonly unknown[];
+    }
     | undefined;
   /** Runs the steps of a batch of jobs. */
   readonly steps: Pick<JobSteps, "run">;
@@ -102,7 +104,10 @@ const STORE_RETRY_MS = 1_000;
  * The pause before the next attempt after the storage of this machine failed.
  */
 const STORAGE_RETRY_MS = 5_000;
-/** The pause between batches while other work comes first. */
+/**
+ * The pause between batches while other work comes first, of an instance that
+ * is alone.
+ */
 const GIVE_WAY_MS = 250;
 /** Most jobs of a batch while other work comes first. */
 const GIVE_WAY_BATCH = 8;
@@ -197,7 +202,7 @@ export class JobRunner {
     while (!signal.aborted && this.#batches.size < maxBatches) {
       const isSecond = givesWay() && !this.#isBehind;
       if (isSecond && !this.#mayGoOn(clock.nowMs())) {
-        return this.#looking.wakeIn(GIVE_WAY_MS);
+        return this.#looking.wakeIn(this.#giveWayMs);
       }
       const { jobs, longestMs } = await this.#leases.take(
         isSecond ? Math.min(batch, GIVE_WAY_BATCH) : batch,
@@ -234,7 +239,13 @@ export class JobRunner {
   #mayGoOn(nowMs: number): boolean {
     const passedMs = nowMs - this.#lastBatchMs;
     return this.#batches.size === 0 &&
-      (passedMs >= GIVE_WAY_MS || passedMs < 0);
+      (passedMs >= this.#giveWayMs || passedMs < 0);
+  }
+
+  /** All instances together do what one would: they share the database. */
+  get #giveWayMs(): number {
+    return GIVE_WAY_MS *
+      Math.max(1, this.#options.instances?.members.length ?? 1);
   }
 
   #begin(jobs: readonly JobRow[]): void {

@@ -1,4 +1,4 @@
-import { assertEquals } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import { FakeInstances, FakeWork, START_MS } from "./testing/fake_work.ts";
 
 Deno.test("JobRunner takes no jobs while others may count its instance as dead, and goes on after that", async () => {
@@ -62,4 +62,22 @@ Deno.test("JobRunner of an instance that has the store for itself rests until a 
   await work.clock.advanceAsync(300_000);
   assertEquals(work.looks, looks);
   await runner.stop(0);
+});
+
+Deno.test("JobRunner gives way the longer the more instances share the store", async () => {
+  for (const [count, least, most] of [[1, 300, 330], [3, 100, 120]] as const) {
+    const work = new FakeWork();
+    for (let at = 0; at < 600; at++) work.add(`j${at}`);
+    const instances = new FakeInstances();
+    instances.members = Array(count).fill(instances);
+    const runner = work.runner({ instances, givesWay: () => true });
+    runner.start();
+    for (let ms = 0; ms < 10_000; ms += 25) {
+      runner.wake();
+      await work.clock.advanceAsync(25);
+    }
+    const done = 600 - work.rows.size;
+    assert(done >= least && done <= most, `${done}`);
+    await runner.stop(0);
+  }
 });

@@ -28,6 +28,7 @@ async function openRunner(
   await store.beat({ ...beat, sinceLastMs: undefined });
   return world.runner({
     instances: {
+      members: [],
       id,
       isFenced: false,
       mayAct: () => Promise.resolve(true),

@@ -200,6 +200,8 @@ export class FakeInstances {
   id = "boot_1";
   /** Whether others may count it as dead. */
   isFenced = false;
+  /** The instances that share the store. */
+  members: readonly unknown[] = [this];
   /** Whether the store answers, so that the fence ends. */
   answers = true;
   /** What hears of changes. */
