@@ -127,10 +127,13 @@ export interface Turn extends Pausing {
  */
 const PIECE_MS = 0.5;
 /**
- * About how long the pieces take that begin in one callback while other keys
- * wait. A key that is alone may use the rest of the round.
+ * While several keys ask, rounds and looks are short, so that none waits long,
+ * and pieces that begin in one callback take about as long as one may. A key
+ * that is alone may use a whole round.
  */
-const TOGETHER_MS = 1;
+const SHARED = { roundMs: 1, lookMs: 0.5, togetherMs: 0.5 } as const;
+/** For how long several keys count as asking after the key has changed. */
+const SHARED_MS = 1_000;
 const LEAST_USUAL_MS = 0.01;
 const LEAST_RETRY_MS = 1_000;
 const LONGEST_RETRY_MS = 30_000;
@@ -166,6 +169,8 @@ export class FairTurns {
   /** About how long a piece of work takes; rather too long than too short. */
   #usualMs = 0.3;
   #isReleased = false;
+  #lastKey: FairKey | undefined;
+  #sharedUntilMs = -Infinity;
   /** The methods that a turn calls on its scheduler. */
   readonly #scheduler: Scheduler = {
     pause: (work) => this.#pause(work),
@@ -199,6 +204,12 @@ export class FairTurns {
   begin(key: FairKey, client?: Leaver): MaybePromise<TurnOutcome> {
     const work = new Work(this.#scheduler, key);
     if (this.#isReleased) return { kind: "ok", turn: work };
+    if (key !== this.#lastKey) {
+      if (this.#lastKey !== undefined) {
+        this.#sharedUntilMs = this.#monotonicMs() + SHARED_MS;
+      }
+      this.#lastKey = key;
+    }
     if (this.#isQuiet()) {
       this.#start([work]);
       return { kind: "ok", turn: work };
@@ -239,9 +250,9 @@ export class FairTurns {
       const sinceMs = nowMs - this.#startedAtMs;
       const works = this.#startedWorks;
       const mayContinue = this.#queue.isAlone(work.key)
-        ? nowMs - this.#roundAtMs < this.#roundMs ||
+        ? nowMs - this.#roundAtMs < this.#bounds(nowMs).roundMs ||
           works > 1 && sinceMs < PIECE_MS * works
-        : sinceMs < Math.min(PIECE_MS * works, TOGETHER_MS) &&
+        : sinceMs < Math.max(PIECE_MS, SHARED.togetherMs) &&
           !this.#queue.owes(work.key);
       if (mayContinue) return undefined;
       this.#settle();
@@ -329,8 +340,23 @@ export class FairTurns {
   }
 
   #hasRoom(): boolean {
-    return this.#begun === 0 || this.#begun < this.#maxBegun &&
-        this.#monotonicMs() - this.#roundAtMs < this.#roundMs;
+    if (this.#begun === 0) return true;
+    const nowMs = this.#monotonicMs();
+    return this.#begun < this.#maxBegun &&
+      nowMs - this.#roundAtMs < this.#bounds(nowMs).roundMs;
+  }
+
+  /** How long rounds, looks apart and crowds are now. */
+  #bounds(nowMs: number): Record<keyof typeof SHARED, number> {
+    const [roundMs, lookMs] = [this.#roundMs, this.#lookMs];
+    if (nowMs >= this.#sharedUntilMs) {
+      return { roundMs, lookMs, togetherMs: roundMs };
+    }
+    return {
+      roundMs: Math.min(roundMs, SHARED.roundMs),
+      lookMs: Math.min(lookMs, SHARED.lookMs),
+      togetherMs: SHARED.togetherMs,
+    };
   }
 
   #startNext(): void {
@@ -339,12 +365,10 @@ export class FairTurns {
     const works = [first.item];
     // A piece that has paused is one of long work, and runs alone.
     if (!first.item.hasPaused) {
-      const leftMs = this.#queue.isAlone(first.key)
-        ? this.#roundMs
-        : TOGETHER_MS;
+      const { togetherMs } = this.#bounds(this.#monotonicMs());
       const most = Math.min(
         this.#maxBegun - this.#begun,
-        leftMs / this.#usualMs,
+        togetherMs / this.#usualMs,
       );
       while (works.length < most) {
         const next = this.#queue.peek();
@@ -371,7 +395,8 @@ export class FairTurns {
     // before the next work.
     this.#isBetween = true;
     this.#lookedAtMs ??= this.#roundAtMs;
-    if (this.#monotonicMs() - this.#lookedAtMs < this.#lookMs) {
+    const nowMs = this.#monotonicMs();
+    if (nowMs - this.#lookedAtMs < this.#bounds(nowMs).lookMs) {
       return this.#later(() => this.#beginRound());
     }
     this.#afterLook(() => {

@@ -123,6 +123,18 @@ Deno.test("FairTurns.begin() begins short work of a key together, and long work 
   }
 });
 
+Deno.test("FairTurns has shorter rounds and looks for a second after the key has changed", async () => {
+  const looksOf = async (keys: string): Promise<number> => {
+    const loop = new Loop({ roundMs: 4, lookMs: 4 });
+    loop.askAll(keys, 0.5);
+    await loop.end();
+    return loop.looks;
+  };
+  const alone = await looksOf("a".repeat(100));
+  const shared = await looksOf("b" + "a".repeat(100));
+  assert(shared >= 2 * alone, `${shared} and ${alone}`);
+});
+
 Deno.test("FairTurns charges each of those that begin together its part of the time", async () => {
   const loop = new Loop();
   loop.askAll("a".repeat(500), 0.05);
@@ -149,8 +161,8 @@ Deno.test("FairTurns.begin() keeps others back until two rounds are over", async
 });
 
 Deno.test("FairTurns.begin() begins nothing more in a round that took its time", async () => {
-  const loop = new Loop({ roundMs: 2, maxBegun: 100 });
-  loop.askAll("abcde", 1);
+  const loop = new Loop({ roundMs: 1, maxBegun: 100 });
+  loop.askAll("abcde", 0.5);
   await loop.round();
   assertEquals(loop.text, "ab");
   await loop.end();
