@@ -57,7 +57,7 @@ export class Resource<Item, Records extends Page<unknown>> {
       & Pick<ServiceCall, "method" | "body" | "extraMs">
       & {
         /**
-         * What is done, for errors.
+         * The action that errors name.
          *
          * @default {"change"}
          */
@@ -98,7 +98,7 @@ export class Resource<Item, Records extends Page<unknown>> {
         /** What is done. */
         readonly verb: string;
         /**
-         * What is done, for errors.
+         * The action that errors name.
          *
          * @default the verb, and the kind of record
          */

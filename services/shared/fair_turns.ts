@@ -131,7 +131,7 @@ const PIECE_MS = 0.5;
  * and pieces that begin in one callback take about as long as one may. A key
  * that is alone may use a whole round.
  */
-const SHARED = { roundMs: 1, lookMs: 0.5, togetherMs: 0.5 } as const;
+const SHARED = { roundMs: 1, lookMs: 0.5, togetherMs: PIECE_MS } as const;
 /** For how long several keys count as asking after the key has changed. */
 const SHARED_MS = 1_000;
 const LEAST_USUAL_MS = 0.01;
@@ -252,7 +252,7 @@ export class FairTurns {
       const mayContinue = this.#queue.isAlone(work.key)
         ? nowMs - this.#roundAtMs < this.#bounds(nowMs).roundMs ||
           works > 1 && sinceMs < PIECE_MS * works
-        : sinceMs < Math.max(PIECE_MS, SHARED.togetherMs) &&
+        : sinceMs < PIECE_MS &&
           !this.#queue.owes(work.key);
       if (mayContinue) return undefined;
       this.#settle();

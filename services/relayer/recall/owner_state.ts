@@ -37,7 +37,7 @@ export class OwnerState {
   /** Searches that run. */
   #searching = 0;
   #onIdle: (() => void) | undefined;
-  #anew: Promise<void> | undefined;
+  #rereading: Promise<void> | undefined;
 
   /** An owner whose memories are being read. */
   constructor(
@@ -106,7 +106,7 @@ export class OwnerState {
 
   /** Searches, once the memories are not being read again. */
   async search<T>(run: () => Promise<T>): Promise<T> {
-    while (this.#anew !== undefined) await this.#anew;
+    while (this.#rereading !== undefined) await this.#rereading;
     this.#searching++;
     try {
       return await run();
@@ -133,8 +133,10 @@ export class OwnerState {
    * Replaces the memories once no search runs; none begins before the end.
    */
   readAnew(replace: () => Promise<void>): Promise<void> {
-    this.#anew = this.#whenIdle(replace).finally(() => this.#anew = undefined);
-    return this.#anew;
+    this.#rereading = this.#whenIdle(replace).finally(() =>
+      this.#rereading = undefined
+    );
+    return this.#rereading;
   }
 
   async #whenIdle(replace: () => Promise<void>): Promise<void> {

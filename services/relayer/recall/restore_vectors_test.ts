@@ -72,7 +72,7 @@ Deno.test("RestoreService.restore() brings manual blobs back by their own vector
   assertEquals((await restore(world)).skipped, 3);
 });
 
-Deno.test("RestoreService.restore() makes the vectors of another embedder anew", async () => {
+Deno.test("RestoreService.restore() computes vectors again when another embedder made them", async () => {
   const world = await createWorld(TEXTS);
   const before = await recallAll(world);
   const rows = plainRows(world);

@@ -59,7 +59,7 @@ interface Intake {
 type Following = "next" | "nothing" | Streaming;
 
 /**
- * What an answer with a stream leaves to do once its head is sent. A stream may
+ * The rest of an answer with a stream, once its head is sent. A stream may
  * last for hours, so this holds nothing of the request.
  */
 interface Streaming {

@@ -31,7 +31,7 @@ if (import.meta.main) {
   await client.send("GET / HTTP/1.1\r\nhost: x\r\n\r\n");
   stream.put(new TextEncoder().encode("one"));
   await client.waitFor("one\r\n");
-  // What a task of the event loop has seen stays until that task ends.
+  // A WeakRef keeps its target until the current task of the event loop ends.
   await new Promise((resolve) => setTimeout(resolve));
   Reflect.get(globalThis, "gc")();
   const isKept = held.length === 0 ||

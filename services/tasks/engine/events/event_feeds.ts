@@ -90,7 +90,7 @@ interface OpenFeed {
   /** Digests, by their filter and time. */
   readonly digests: Map<string, EventDigest>;
   readonly filters: SharedFilters;
-  /** Is told what becomes of the readers. */
+  /** Receives the state changes of the readers. */
   readonly host: ReaderHost;
 }
 

@@ -29,11 +29,11 @@ export interface EventReaderOptions {
    * @default each event is told
    */
   readonly digest?: EventDigest | undefined;
-  /** Is told what becomes of it; one for all readers of a tenant. */
+  /** Receives its state changes; all readers of a tenant share one. */
   readonly host: ReaderHost;
 }
 
-/** Is told what becomes of readers. */
+/** Receives the state changes of readers. */
 export interface ReaderHost {
   /** Called once when a reader ends. */
   onEnd(reader: EventReader): void;
@@ -102,7 +102,8 @@ export class EventReader extends ByteQueue {
     if (this.waitingBytes + bytes.length <= MAX_WAITING_BYTES) {
       return super.put(bytes);
     }
-    // What was sent before has its place, from which it may come again.
+    // Events that were sent keep their cursor, so that a reader can ask for
+    // them again.
     this.clear();
     super.put(frameBytes({ event: "cut", data: "{}" }));
     this.#host.onCut();
