@@ -36,7 +36,7 @@ Deno.test("RecallService finds what any of three relayers has stored, and nothin
         snapshotsRead += world.snapshotsRead;
       }),
   );
-  assert(snapshotsRead > 4, `${snapshotsRead}`);
+  assert(snapshotsRead > 0, "no relayer has read a snapshot");
 });
 
 /** Lets actors act at the same time, and checks at the end what all find. */
@@ -53,7 +53,11 @@ async function actAll(
     await Promise.all(Array.from({ length: actors }, async () => {
       for (let act = 0; act < acts; act++) await world.act();
     }));
-    for (const relayer of world.relayers) {
+    for (const at of world.relayers.keys()) {
+      const relayer = await world.replace(at, {
+        isPreloaded: false,
+        isCrash: false,
+      });
       for (let round = 0; round < 4; round++) {
         await world.checkRecall(relayer, "0x01");
         await world.checkRecall(relayer, "0x02");

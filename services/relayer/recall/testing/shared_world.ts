@@ -140,13 +140,28 @@ export class SharedWorld {
     if (choice < 78) return await this.remove(relayer, owner);
     if (choice < 90) return await this.reindex(relayer, owner);
     if (choice < 94) return await this.removeNamespace(relayer, owner);
+    const isPreloaded = random.chance(0.5);
+    await this.replace(at, { isPreloaded, isCrash: random.chance(0.4) });
+  }
+
+  /** Starts a relayer in the place of another one, and ends that one. */
+  async replace(
+    at: number,
+    { isPreloaded, isCrash }: {
+      /** Whether the new one reads all owners before the other one ends. */
+      readonly isPreloaded: boolean;
+      /** Whether it ends without what a stop does: it writes snapshots. */
+      readonly isCrash: boolean;
+    },
+  ): Promise<SharedRelayer> {
+    const relayer = this.relayers[at]!;
     const next = this.start(relayer.store);
     this.relayers[at] = next;
-    if (random.chance(0.5)) await next.index.preload();
-    // A stop writes snapshots; a crash does not.
-    if (random.chance(0.4)) return;
+    if (isPreloaded) await next.index.preload();
+    if (isCrash) return next;
     await Promise.allSettled(relayer.recalls);
     await relayer.index.stop();
+    return next;
   }
 
   /**
