@@ -101,16 +101,17 @@ export function requestFromJson(input: unknown): JsonRequest {
 export function responseToJson(response: RateLimitResponse): string {
   const { overallCode, statuses, responseHeadersToAdd } = response;
   const { dynamicMetadata } = response;
+  // Fields that are undefined are left out.
   return JSON.stringify({
-    ...(overallCode !== 0 && { overallCode: findName(CODE, overallCode) }),
-    ...(statuses.length > 0 && { statuses: statuses.map(statusToJson) }),
-    ...(responseHeadersToAdd.length > 0 && {
-      responseHeadersToAdd: responseHeadersToAdd.map(({ key, value }) => ({
-        ...(key !== "" && { key }),
-        ...(value !== "" && { value }),
+    overallCode: overallCode === 0 ? undefined : findName(CODE, overallCode),
+    statuses: statuses.length === 0 ? undefined : statuses.map(statusToJson),
+    responseHeadersToAdd: responseHeadersToAdd.length === 0
+      ? undefined
+      : responseHeadersToAdd.map(({ key, value }) => ({
+        key: key || undefined,
+        value: value || undefined,
       })),
-    }),
-    ...(dynamicMetadata !== undefined && { dynamicMetadata }),
+    dynamicMetadata,
   }, dynamicMetadata === undefined ? undefined : finiteOrName);
 }
 
@@ -182,21 +183,19 @@ function statusToJson(status: DescriptorStatus): Record<string, unknown> {
   const { code, currentLimit, limitRemaining } = status;
   const seconds = status.durationUntilResetSeconds;
   return {
-    ...(code !== 0 && { code: findName(CODE, code) }),
-    ...(currentLimit !== undefined && {
-      currentLimit: limitToJson(currentLimit),
-    }),
-    ...(limitRemaining !== 0 && { limitRemaining }),
-    ...(seconds !== undefined && { durationUntilReset: `${seconds}s` }),
+    code: code === 0 ? undefined : findName(CODE, code),
+    currentLimit: currentLimit && limitToJson(currentLimit),
+    limitRemaining: limitRemaining || undefined,
+    durationUntilReset: seconds === undefined ? undefined : `${seconds}s`,
   };
 }
 
 function limitToJson(limit: CurrentLimit): Record<string, unknown> {
   const { requestsPerUnit, unit, name } = limit;
   return {
-    ...(requestsPerUnit !== 0 && { requestsPerUnit }),
-    ...(unit !== 0 && { unit: findName(UNIT, unit) }),
-    ...(name !== undefined && name !== "" && { name }),
+    requestsPerUnit: requestsPerUnit || undefined,
+    unit: unit === 0 ? undefined : findName(UNIT, unit),
+    name: name || undefined,
   };
 }
 

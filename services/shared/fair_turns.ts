@@ -62,7 +62,7 @@ interface FairTurnsOptions {
   /**
    * Most pieces of work that begin or continue in a round.
    *
-   * @default {64}
+   * @default {20}
    */
   readonly maxBegun?: number;
   /**
@@ -185,7 +185,7 @@ export class FairTurns {
       ((callback) => void setImmediate(callback));
     this.#afterLook = options.afterLook ?? afterLook;
     this.#lookMs = options.lookMs ?? 2;
-    this.#maxBegun = options.maxBegun ?? 64;
+    this.#maxBegun = options.maxBegun ?? 20;
     this.#roundMs = options.roundMs ?? 4;
     this.#maxWaitingPerKey = options.maxWaitingPerKey ?? 1_000;
   }

@@ -110,7 +110,7 @@ Deno.test("FairTurns.begin() begins short work of a key together, and long work 
       3,
     ]] as const
   ) {
-    const loop = new Loop({ roundMs: 8 });
+    const loop = new Loop({ roundMs: 8, maxBegun: 64 });
     // Until it is known how long the work usually takes.
     loop.askAll("a".repeat(500), ms);
     await loop.end();

@@ -9,7 +9,11 @@ import {
   responseToJson,
 } from "../../../proto/rate_limit_json.ts";
 import { CODE } from "../../../proto/rate_limit_response.ts";
-import type { HttpRequest, HttpResponse } from "../../shared/http/exchange.ts";
+import type {
+  BodyOutcome,
+  HttpRequest,
+  HttpResponse,
+} from "../../shared/http/exchange.ts";
 import type { DecisionEndpoint, EndpointOutcome } from "./decision_endpoint.ts";
 import type { HealthState } from "./health_state.ts";
 import { problem } from "./problem.ts";
@@ -61,11 +65,24 @@ interface DecideJsonOptions extends PublicRoutesOptions {
   readonly utf8: TextDecoder;
 }
 
-async function decideJson(
+/** Decides; without a promise when neither the body nor the store needs one. */
+function decideJson(
   request: HttpRequest,
-  { endpoint, maxBytes, utf8 }: DecideJsonOptions,
-): Promise<HttpResponse> {
-  const body = await request.body(maxBytes);
+  options: DecideJsonOptions,
+): HttpResponse | Promise<HttpResponse> {
+  const body = request.body(options.maxBytes);
+  return body instanceof Promise
+    ? body.then((outcome) => decideBody(outcome, request, options))
+    : decideBody(body, request, options);
+}
+
+function decideBody(
+  ...[body, request, { endpoint, maxBytes, utf8 }]: [
+    BodyOutcome,
+    HttpRequest,
+    DecideJsonOptions,
+  ]
+): HttpResponse | Promise<HttpResponse> {
   switch (body.kind) {
     case "too_large":
       return refusalProblem(endpoint.refuse(
@@ -89,22 +106,24 @@ async function decideJson(
           status: 503,
           detail: "Cannot accept request: its body did not arrive whole",
         });
-    case "ok":
-      return toAnswer(
-        await decideText(body.bytes, { endpoint, request, utf8 }),
-      );
+    case "ok": {
+      const outcome = decideText(body.bytes, { endpoint, request, utf8 });
+      return outcome instanceof Promise
+        ? outcome.then(toAnswer)
+        : toAnswer(outcome);
+    }
   }
 }
 
 function decideText(
-  body: Uint8Array,
+  bytes: Uint8Array,
   { endpoint, request: { headers }, utf8 }: {
     readonly endpoint: DecisionEndpoint;
     readonly request: HttpRequest;
     readonly utf8: TextDecoder;
   },
 ): EndpointOutcome | Promise<EndpointOutcome> {
-  const text = decodeText(body, utf8);
+  const text = decodeText(bytes, utf8);
   if (text === undefined) {
     return endpoint.refuse(
       "malformed",

@@ -76,11 +76,11 @@ export interface HttpRequest {
   /**
    * Takes in the body, at most `maxBytes` of it. A body that breaks the rules
    * of its coding shows as "disconnected"; what the handler answers then is of
-   * no effect.
+   * no effect. A short body that has already come needs no promise.
    *
    * @throws {TypeError} when the body was asked for before
    */
-  body(maxBytes: number): Promise<BodyOutcome>;
+  body(maxBytes: number): BodyOutcome | Promise<BodyOutcome>;
 }
 
 /** An answer. */

@@ -293,7 +293,7 @@ interface TransactionWriterOptions {
 
 const MAX_GROUP_ROWS = 5_000;
 const MAX_GROUP_CHARS = 8_000_000;
-const AHEAD_ROWS = 30;
+const AHEAD_ROWS = 4;
 
 /** Commits transactions through a queue of batches. */
 export class TransactionWriter {
