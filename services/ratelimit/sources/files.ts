@@ -260,6 +260,8 @@ export class FileSource {
       readDirectory = readConfigDirectory,
       whenMissing,
     } = this.#options;
+    // The stop waits for the reads that it knows of.
+    if (this.#stop.signal.aborted) return await this.#stopped.promise;
     this.#reading ??= readDirectory(this.#directory, {
       ...CONFIG_BOUNDS,
       ignoreDotFiles,

@@ -509,6 +509,31 @@ Deno.test("FileSource.stop() waits for a read under way", async () => {
   });
 });
 
+Deno.test("FileSource.stop() leaves no read under way, whenever it comes", async () => {
+  for (let ticks = 0; ticks < 12; ticks++) {
+    await withBench(async ({ base, start }) => {
+      await writeAll(`${base}/config`, { "a.yaml": "1" });
+      let [begun, ended] = [0, 0];
+      const source = await start({
+        root: base,
+        async readDirectory(directory, options) {
+          begun++;
+          const read = await readConfigDirectory(directory, options);
+          ended++;
+          return read;
+        },
+      });
+      const reload = source.reload();
+      // Files are looked at meanwhile, which takes longer than these.
+      for (let tick = 0; tick < ticks; tick++) await Promise.resolve();
+      await source.stop();
+      const atEnd = { begun, ended };
+      await reload;
+      assertEquals(atEnd, { begun: ended, ended });
+    });
+  }
+});
+
 Deno.test("FileSource stops while a read hangs", async () => {
   await withBench(async ({ base, start }) => {
     await writeAll(`${base}/config`, { "a.yaml": "1" });
