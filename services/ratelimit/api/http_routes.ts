@@ -9,11 +9,7 @@ import {
   responseToJson,
 } from "../../../proto/rate_limit_json.ts";
 import { CODE } from "../../../proto/rate_limit_response.ts";
-import type {
-  BodyOutcome,
-  HttpRequest,
-  HttpResponse,
-} from "../../shared/http/exchange.ts";
+import type { HttpRequest, HttpResponse } from "../../shared/http/exchange.ts";
 import type { DecisionEndpoint, EndpointOutcome } from "./decision_endpoint.ts";
 import type { HealthState } from "./health_state.ts";
 import { problem } from "./problem.ts";
@@ -65,24 +61,11 @@ interface DecideJsonOptions extends PublicRoutesOptions {
   readonly utf8: TextDecoder;
 }
 
-/** Decides; without a promise when neither the body nor the store needs one. */
-function decideJson(
+async function decideJson(
   request: HttpRequest,
-  options: DecideJsonOptions,
-): HttpResponse | Promise<HttpResponse> {
-  const body = request.body(options.maxBytes);
-  return body instanceof Promise
-    ? body.then((outcome) => decideBody(outcome, request, options))
-    : decideBody(body, request, options);
-}
-
-function decideBody(
-  ...[body, request, { endpoint, maxBytes, utf8 }]: [
-    BodyOutcome,
-    HttpRequest,
-    DecideJsonOptions,
-  ]
-): HttpResponse | Promise<HttpResponse> {
+  { endpoint, maxBytes, utf8 }: DecideJsonOptions,
+): Promise<HttpResponse> {
+  const body = await request.body(maxBytes);
   switch (body.kind) {
     case "too_large":
       return refusalProblem(endpoint.refuse(
@@ -106,24 +89,22 @@ function decideBody(
           status: 503,
           detail: "Cannot accept request: its body did not arrive whole",
         });
-    case "ok": {
-      const outcome = decideText(body.bytes, { endpoint, request, utf8 });
-      return outcome instanceof Promise
-        ? outcome.then(toAnswer)
-        : toAnswer(outcome);
-    }
+    case "ok":
+      return toAnswer(
+        await decideText(body.bytes, { endpoint, request, utf8 }),
+      );
   }
 }
 
 function decideText(
-  bytes: Uint8Array,
+  body: Uint8Array,
   { endpoint, request: { headers }, utf8 }: {
     readonly endpoint: DecisionEndpoint;
     readonly request: HttpRequest;
     readonly utf8: TextDecoder;
   },
 ): EndpointOutcome | Promise<EndpointOutcome> {
-  const text = decodeText(bytes, utf8);
+  const text = decodeText(body, utf8);
   if (text === undefined) {
     return endpoint.refuse(
       "malformed",

@@ -76,11 +76,11 @@ export interface HttpRequest {
   /**
    * Takes in the body, at most `maxBytes` of it. A body that breaks the rules
    * of its coding shows as "disconnected"; what the handler answers then is of
-   * no effect. A short body that has already come needs no promise.
+   * no effect.
    *
    * @throws {TypeError} when the body was asked for before
    */
-  body(maxBytes: number): BodyOutcome | Promise<BodyOutcome>;
+  body(maxBytes: number): Promise<BodyOutcome>;
 }
 
 /** An answer. */

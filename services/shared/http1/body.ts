@@ -82,23 +82,25 @@ export class RequestBody {
   }
 
   /**
-   * Takes in the body; without a promise when all of it has come.
+   * Takes in the body.
    *
    * @throws {TypeError} when it was asked for before
    */
-  read(maxBytes: number): BodyOutcome | Promise<BodyOutcome> {
+  read(maxBytes: number): Promise<BodyOutcome> {
     if (this.#isAsked) {
-      throw new TypeError("Cannot read body: it was read before");
+      return Promise.reject(
+        new TypeError("Cannot read body: it was read before"),
+      );
     }
     this.#isAsked = true;
-    if (this.#leftBytes > maxBytes) return TOO_LARGE;
+    if (this.#leftBytes > maxBytes) return Promise.resolve(TOO_LARGE);
     const { input } = this.#host;
     if (this.#decoder !== undefined || this.#leftBytes > input.length) {
       return this.#gather(maxBytes);
     }
     const bytes = input.take(this.#leftBytes);
     this.#leftBytes = 0;
-    return { kind: "ok", bytes };
+    return Promise.resolve({ kind: "ok", bytes });
   }
 
   /** The request has been answered: ends a read that still waits. */

@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertThrows } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import { waitUntil } from "../../../tests/support/wait_until.ts";
 import type { BodyOutcome } from "../http/exchange.ts";
 import type { HttpHandler } from "../http/exchange.ts";
@@ -129,7 +129,7 @@ Deno.test("Http1Server gives a body out once", async () => {
   await withTestServer({
     handler: async (request) => {
       await request.body(10);
-      message = assertThrows(() => request.body(10), TypeError).message;
+      await request.body(10).catch((error) => message = error.message);
       return { status: 204, headers: {} };
     },
   }, async ({ connect }) => {
@@ -141,7 +141,7 @@ Deno.test("Http1Server gives a body out once", async () => {
 });
 
 Deno.test("Http1Server ends the wait for a body that was answered before", async () => {
-  let outcome: BodyOutcome | Promise<BodyOutcome> | undefined;
+  let outcome: Promise<BodyOutcome> | undefined;
   await withTestServer({
     handler: (request) => {
       outcome = request.body(100);

@@ -51,7 +51,7 @@ export class Http1Request implements HttpRequest {
   }
 
   /** Takes in the body. */
-  body(maxBytes: number): BodyOutcome | Promise<BodyOutcome> {
+  body(maxBytes: number): Promise<BodyOutcome> {
     return this.#body.read(maxBytes);
   }
 
