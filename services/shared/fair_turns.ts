@@ -60,7 +60,8 @@ interface FairTurnsOptions {
    */
   readonly afterLook?: (callback: () => void) => void;
   /**
-   * Most pieces of work that begin or continue in a round.
+   * Most pieces of work that begin or continue in a round: fewer than wait, so
+   * that some compute while the commit of others waits for the disk.
    *
    * @default {20}
    */

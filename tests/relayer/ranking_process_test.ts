@@ -179,7 +179,7 @@ onStores({
             ...{ query, limit: 100, ranking: "fused", explain: true },
           });
         let answer = await ask();
-        // On a busy machine the first recall may be over what is read by then.
+        // On a busy machine a recall may cover only the memories read so far.
         while (answer.partial === true) answer = await ask();
         const { results } = answer;
         assertEquals(results.length, 100);

@@ -24,19 +24,10 @@ const WRITE_MS = 60_000;
 /** Owners that write, more than there are connections that do. */
 const OWNERS = 12;
 
-/** Commits wait for a standby that does not exist. */
-const NOBODY = "ANY 1 (nobody)";
-
-/** An answer, and its status. */
+/** The answer to a write. */
 interface Remembered {
   readonly status: number;
   readonly json: unknown;
-}
-
-/** Writes under way. */
-interface Writing {
-  readonly answers: Promise<Remembered>[];
-  answered: number;
 }
 
 serviceTest(["postgres"], {
@@ -45,7 +36,11 @@ serviceTest(["postgres"], {
   timeout: 240_000,
   async fn() {
     // Most of the time is the wait for commits, so both wait at once.
-    await Promise.all([recallBeside("strict"), recallBeside("replicated")]);
+    const ends = await Promise.allSettled([
+      recallBeside("strict"),
+      recallBeside("replicated"),
+    ]);
+    for (const end of ends) if (end.status === "rejected") throw end.reason;
   },
 });
 
@@ -92,37 +87,33 @@ async function recallBeside(
     );
     await findAll(1);
 
-    const write = (): Writing => {
-      const writing: Writing = { answers: [], answered: 0 };
-      for (const account of home.accounts) {
-        for (const url of urls) {
-          const answer = remember(url, account);
-          writing.answers.push(answer.finally(() => writing.answered++));
-        }
-      }
-      return writing;
+    let answered = 0;
+    const write = (): Promise<Remembered>[] => {
+      answered = 0;
+      return home.accounts.flatMap((account) =>
+        urls.map((url) => remember(url, account).finally(() => answered++))
+      );
     };
-    const standbys = await group.confirmBy(NOBODY);
-    let writing = write();
-    // A relayer that has seen that the standby is gone may refuse writes at
-    // once. Then none waits, and the standby has to go once more.
-    while (!await hasWaiting(group, writing)) {
-      await Promise.all(writing.answers);
-      await group.confirmBy(standbys);
+    await group.loseStandby();
+    let writes = write();
+    // A relayer that has noticed the loss may refuse all writes at once. Then
+    // no commit waits, and the standby is lost once more.
+    while (!await hasWaitingCommit(group, () => answered < writes.length)) {
+      await Promise.all(writes);
+      await group.restoreStandby();
       for (const url of urls) {
         await waitUntil(
           async () => (await remember(url, home.account(0))).status === 202,
           { what: "writes to go on" },
         );
       }
-      await group.confirmBy(NOBODY);
-      writing = write();
+      await group.loseStandby();
+      writes = write();
     }
     await findAll(1);
     // Recalls wait for no write, however long that waits.
-    const { answers } = writing;
-    assert(writing.answered < answers.length, "all writes were answered");
-    const refused = await Promise.all(answers);
+    assert(answered < writes.length, "all writes were answered");
+    const refused = await Promise.all(writes);
     assertEquals(
       new Set(refused.map(({ status }) => status)),
       new Set([503]),
@@ -139,7 +130,7 @@ async function recallBeside(
       }, { fenced: 0, members: 2 });
     }
 
-    await group.confirmBy(standbys);
+    await group.restoreStandby();
     await Promise.all(home.accounts.map(async (account, owner) => {
       let id: unknown;
       await waitUntil(async () => {
@@ -161,18 +152,18 @@ async function recallBeside(
   }
 }
 
-/** Whether a commit waits for the standby; false when all were refused. */
-async function hasWaiting(
-  { primary }: PostgresGroup,
-  writing: Writing,
+/**
+ * Returns whether a commit waits for the standby, once one does or all writes
+ * are answered.
+ */
+async function hasWaitingCommit(
+  group: PostgresGroup,
+  isWriting: () => boolean,
 ): Promise<boolean> {
   let isWaiting = false;
   await waitUntil(async () => {
-    const rows = await primary.sql(
-      "SELECT FROM pg_stat_activity WHERE wait_event = 'SyncRep'",
-    );
-    isWaiting = rows.length > 0;
-    return isWaiting || writing.answered === writing.answers.length;
+    isWaiting = await group.countWaitingCommits() > 0;
+    return isWaiting || !isWriting();
   }, { what: "a commit to wait for the standby" });
   return isWaiting;
 }

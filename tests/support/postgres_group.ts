@@ -40,6 +40,8 @@ export class PostgresGroup {
   readonly #slots: readonly Slot[];
   readonly #settings: Readonly<Record<string, string>>;
   #primary: Slot;
+  /** The standbys that commits wait for, while there is none. */
+  #names = "";
 
   private constructor(
     slots: readonly Slot[],
@@ -202,26 +204,38 @@ export class PostgresGroup {
     }, { what: "the standbys to follow", timeoutMs: FOLLOW_MS });
   }
 
-  /**
-   * Has commits wait for other standbys.
-   *
-   * @param names such as `ANY 1 (nobody)`
-   * @returns the names of before
-   */
-  async confirmBy(names: string): Promise<string> {
-    const read = async (): Promise<string> => {
-      const [row] = await this.primary.sql("SHOW synchronous_standby_names");
-      return String(row?.["synchronous_standby_names"]);
-    };
-    const before = await read();
+  /** Has commits wait for a standby that does not exist. */
+  async loseStandby(): Promise<void> {
+    this.#names = await this.#confirmingNames();
+    await this.#confirmBy("ANY 1 (missing)");
+  }
+
+  /** Has commits wait again for the standbys of before `loseStandby()`. */
+  async restoreStandby(): Promise<void> {
+    await this.#confirmBy(this.#names);
+  }
+
+  /** How many commits wait for a standby. */
+  async countWaitingCommits(): Promise<number> {
+    const rows = await this.primary.sql(
+      "SELECT FROM pg_stat_activity WHERE wait_event = 'SyncRep'",
+    );
+    return rows.length;
+  }
+
+  async #confirmingNames(): Promise<string> {
+    const [row] = await this.primary.sql("SHOW synchronous_standby_names");
+    return String(row?.["synchronous_standby_names"]);
+  }
+
+  async #confirmBy(names: string): Promise<void> {
     await this.primary.sql(
       `ALTER SYSTEM SET synchronous_standby_names = '${names}'`,
     );
     await this.primary.sql("SELECT pg_reload_conf()");
-    await waitUntil(async () => await read() === names, {
+    await waitUntil(async () => await this.#confirmingNames() === names, {
       what: "the server to read its settings",
     });
-    return before;
   }
 
   /** Ends all servers. */

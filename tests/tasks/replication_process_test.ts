@@ -102,7 +102,7 @@ serviceTest(["postgres"], {
       });
       using client = await makeTenant(service);
       await client.expect(201, ["POST", "/api/v1/workers", { name: "first" }]);
-      const standbys = await group.confirmBy("ANY 1 (nobody)");
+      await group.loseStandby();
       let answered = 0;
       const writes = Array.from({ length: WRITES }, async (_, at) => {
         const body = { name: `other-${at}` };
@@ -113,12 +113,9 @@ serviceTest(["postgres"], {
         answered++;
         return status;
       });
-      await waitUntil(async () => {
-        const rows = await group.primary.sql(
-          "SELECT FROM pg_stat_activity WHERE wait_event = 'SyncRep'",
-        );
-        return rows.length > 0;
-      }, { what: "a commit to wait for the standby" });
+      await waitUntil(async () => await group.countWaitingCommits() > 0, {
+        what: "a commit to wait for the standby",
+      });
       // Beats, sweeps and folded counts come meanwhile, and wait for nothing.
       const timeoutMs = READ_MS;
       while (answered === 0) {
@@ -131,7 +128,7 @@ serviceTest(["postgres"], {
       assertEquals(new Set(await Promise.all(writes)), new Set([503]));
       const families = await readMetrics(await metricsUrl(service));
       assertEquals(findSeries(families, "tasks_instance_fenced"), 0);
-      await group.confirmBy(standbys);
+      await group.restoreStandby();
       await waitUntil(async () => {
         const body = { name: "last" };
         const { status } = await client.call("POST", "/api/v1/workers", {

@@ -1,7 +1,7 @@
 /**
- * Times the search for the counters that refuse most, by itself. Two processes
- * of the same code differ by up to a sixth in what a call costs them, which
- * hides a part of a hundredth.
+ * Times the search for the counters that refuse most, without a service: two
+ * processes of the same code differ by a sixth in the time of a call, of which
+ * the search takes less than a hundredth.
  *
  * @module
  */
@@ -14,7 +14,10 @@ import { median } from "../kit/numbers.ts";
 const SECONDS = 30;
 const WARM_SECONDS = 5;
 const OPERATION: Omit<CounterOperation, "keyStart" | "keyEnd"> = {
-  ...{ algorithm: "fixed_window", hits: 1, limit: 0, windowSeconds: 3_600 },
+  algorithm: "fixed_window",
+  hits: 1,
+  limit: 0,
+  windowSeconds: 3_600,
 };
 
 /** A load whose calls are all over the limits of two descriptors. */
@@ -27,7 +30,7 @@ export interface RefusedLoad {
   readonly isRemote: boolean;
 }
 
-/** A call's keys, and where each of its counters has its own. */
+/** The keys of a call, and the counters with their places in them. */
 interface Call {
   readonly keys: Uint8Array;
   readonly operations: readonly CounterOperation[];

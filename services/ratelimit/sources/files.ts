@@ -260,7 +260,7 @@ export class FileSource {
       readDirectory = readConfigDirectory,
       whenMissing,
     } = this.#options;
-    // The stop waits for the reads that it knows of.
+    // A read that began now would outlast the stop.
     if (this.#stop.signal.aborted) return await this.#stopped.promise;
     this.#reading ??= readDirectory(this.#directory, {
       ...CONFIG_BOUNDS,

@@ -54,10 +54,7 @@ async function actAll(
       for (let act = 0; act < acts; act++) await world.act();
     }));
     for (const at of world.relayers.keys()) {
-      const relayer = await world.replace(at, {
-        isPreloaded: false,
-        isCrash: false,
-      });
+      const relayer = await world.replace(at);
       for (let round = 0; round < 4; round++) {
         await world.checkRecall(relayer, "0x01");
         await world.checkRecall(relayer, "0x02");
@@ -66,6 +63,6 @@ async function actAll(
   } finally {
     await world.stop();
   }
-  assert(world.found > 100, `${world.found}`);
+  assert(world.found > 0, "no recall has found a memory");
   return world;
 }

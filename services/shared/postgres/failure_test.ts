@@ -111,7 +111,7 @@ serviceTest(["postgres"], {
   fn: async () => {
     const primary = new PostgresServer({
       // No such standby is there: every commit waits.
-      settings: { synchronous_standby_names: "ANY 1 (nobody)" },
+      settings: { synchronous_standby_names: "ANY 1 (missing)" },
     });
     await primary.start();
     const session = await primary.session();

@@ -147,12 +147,20 @@ export class SharedWorld {
   /** Starts a relayer in the place of another one, and ends that one. */
   async replace(
     at: number,
-    { isPreloaded, isCrash }: {
-      /** Whether the new one reads all owners before the other one ends. */
-      readonly isPreloaded: boolean;
-      /** Whether it ends without what a stop does: it writes snapshots. */
-      readonly isCrash: boolean;
-    },
+    { isPreloaded = false, isCrash = false }: {
+      /**
+       * Whether the new one reads all owners before the other one ends.
+       *
+       * @default {false}
+       */
+      readonly isPreloaded?: boolean;
+      /**
+       * Whether the other one ends without writing snapshots.
+       *
+       * @default {false}
+       */
+      readonly isCrash?: boolean;
+    } = {},
   ): Promise<SharedRelayer> {
     const relayer = this.relayers[at]!;
     const next = this.start(relayer.store);
