@@ -23,6 +23,12 @@ export interface QueuedBatch {
   readonly rows: number;
   /** How many characters it takes in memory, approximately. */
   readonly chars: number;
+  /**
+   * Whether no other batch is in its group.
+   *
+   * @default {false}
+   */
+  readonly isAlone?: boolean;
 }
 
 /** The outcome of applying transactions. */
@@ -334,10 +340,12 @@ export class CommitQueue<Batch extends QueuedBatch> {
       const { batch } = next.item;
       rows += batch.rows;
       chars += batch.chars;
-      if (group.length > 0 && (rows > maxRows || chars > maxGroupChars)) break;
+      const isFull = rows > maxRows || chars > maxGroupChars || batch.isAlone;
+      if (group.length > 0 && isFull) break;
       group.push(next.item);
       this.#waiting.remove(next);
       this.#waiting.charge(batch.tenant, batch.rows);
+      if (batch.isAlone) break;
     }
     return group;
   }

@@ -107,6 +107,21 @@ Deno.test("CommitQueue gives each batch the results of its transactions", async 
   assertEquals(await second, [[3], [4, 5, 6]]);
 });
 
+Deno.test("CommitQueue writes a batch that is alone in a group of its own", async () => {
+  const bench = new Bench();
+  const all = bench.queue.add([
+    batch("a"),
+    batch("b", { isAlone: true }),
+    batch("c", { isAlone: true }),
+    batch("d"),
+    batch("e"),
+  ]);
+  bench.endTurn();
+  for (let group = 0; group < 4; group++) await bench.endWrite();
+  assertEquals(bench.groups, ["a", "b", "c", "de"]);
+  await all;
+});
+
 Deno.test("CommitQueue bounds groups by rows and characters", async () => {
   const bench = new Bench({ rows: 5, chars: 50 });
   const all = bench.queue.add([

@@ -58,6 +58,8 @@ interface WaitingCommit {
   readonly changes: readonly Change[];
   /** The namespace of which some rows are removed, if that is all it does. */
   readonly bite: ChangeOf<"remove_namespace"> | undefined;
+  /** Whether it is a bite, which has a group for itself. */
+  readonly isAlone: boolean;
 }
 
 const MAX_GROUP_ROWS = 5_000;
@@ -140,11 +142,11 @@ function toWaiting(changes: readonly Change[]): WaitingCommit {
   return {
     tenant: findTenant(changes),
     transactions: 1,
-    // A bite has a group for itself.
-    rows: bite === undefined ? changes.length : MAX_GROUP_ROWS,
+    rows: bite === undefined ? changes.length : REMOVAL_ROWS,
     chars: estimateBytes(changes),
     changes,
     bite,
+    isAlone: bite !== undefined,
   };
 }
 

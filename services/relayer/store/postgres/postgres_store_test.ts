@@ -101,6 +101,21 @@ storeTest(
 );
 
 storeTest(
+  "PostgresStore.commit() removes several namespaces of an owner at once",
+  async ({ store }) => {
+    const namespaces = ["a", "b", "c", "d"];
+    await store.commit(namespaces.map((one) => newMemory(one, one)));
+    const outcomes = await Promise.all(
+      namespaces.map((namespace) =>
+        store.commit([{ kind: "remove_namespace", owner: ALICE, namespace }])
+      ),
+    );
+    assertEquals(new Set(outcomes.map(({ kind }) => kind)), new Set(["ok"]));
+    assertEquals(await store.stats(ALICE), { memories: 0, bytes: 0 });
+  },
+);
+
+storeTest(
   "PostgresStore.commit() applies a group's other commits where some conflict",
   async ({ store }) => {
     await store.commit([{ kind: "new_job", job: sampleJob({ id: "j3" }) }]);
