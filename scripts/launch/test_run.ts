@@ -26,6 +26,12 @@ const ROOT = decodeURIComponent(new URL("../../", import.meta.url).pathname);
 const BUNDLE_VARIABLE = "TEST_BUNDLE";
 
 /**
+ * The environment variable with a folder in which tests keep what takes long to
+ * make and is the same for all of them; see `tests/support/postgres_server.ts`.
+ */
+const CONSTANTS_VARIABLE = "TEST_CONSTANTS";
+
+/**
  * The number of files with process tests from which on a bundle takes less time
  * to make than its faster starts save.
  */
@@ -67,18 +73,27 @@ export async function runDenoTest(
     [subcommand, "--no-check", ...rest],
     { root: ROOT },
     async ({ args, files }) => {
+      if (files.length === 0) return await run(args, options);
       const starting = files.filter((file) =>
         file.endsWith("_process_test.ts")
       );
-      if (starting.length < ENOUGH_FILES) return await run(args, options);
       // Not in the checkout, whose files `deno check` checks meanwhile.
-      const bundle = await Deno.makeTempDir({ prefix: "test_bundle_" });
+      const folder = await Deno.makeTempDir({ prefix: "test_run_" });
+      const bundle = `${folder}/bundle`;
+      const isBundled = starting.length >= ENOUGH_FILES;
       try {
-        if (!await bundleServices(bundle, source)) return 1;
-        const env = { ...options.env, [BUNDLE_VARIABLE]: bundle };
+        if (isBundled) {
+          await Deno.mkdir(bundle);
+          if (!await bundleServices(bundle, source)) return 1;
+        }
+        const env = {
+          ...options.env,
+          [CONSTANTS_VARIABLE]: folder,
+          ...(isBundled ? { [BUNDLE_VARIABLE]: bundle } : {}),
+        };
         return await run(args, { ...options, env });
       } finally {
-        await Deno.remove(bundle, { recursive: true });
+        await Deno.remove(folder, { recursive: true });
       }
     },
   );

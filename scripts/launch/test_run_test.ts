@@ -50,12 +50,13 @@ Deno.test("runDenoTest() leaves arguments alone that say what is checked, or tha
   }
 });
 
-Deno.test("runDenoTest() bundles the services when many tests start them, and removes the bundle", async () => {
+Deno.test("runDenoTest() bundles the services when many tests start them, and removes what it made", async () => {
   const folder = await Deno.makeTempDir();
   try {
     const files = [1, 2, 3].map((n) => `${folder}/a${n}_process_test.ts`);
     for (const file of files) await Deno.writeTextFile(file, "");
     const bundles: (string | undefined)[] = [];
+    const constants: string[] = [];
     const runs = async (paths: readonly string[]) =>
       await runDenoTest(["test", ...paths], {
         source: ownSource(),
@@ -63,13 +64,17 @@ Deno.test("runDenoTest() bundles the services when many tests start them, and re
           bundles.push(env?.["TEST_BUNDLE"]);
           const bundle = bundles.at(-1);
           if (bundle !== undefined) await Deno.stat(`${bundle}/tasks.js`);
+          constants.push(env?.["TEST_CONSTANTS"] ?? "");
+          await Deno.stat(constants.at(-1)!);
           return 0;
         },
       });
     assertEquals([await runs(files.slice(1)), await runs(files)], [0, 0]);
     const [none, bundle = ""] = bundles;
     assertEquals(none, undefined);
-    await assertRejects(() => Deno.stat(bundle), Deno.errors.NotFound);
+    for (const made of [bundle, ...constants]) {
+      await assertRejects(() => Deno.stat(made), Deno.errors.NotFound);
+    }
   } finally {
     await Deno.remove(folder, { recursive: true });
   }

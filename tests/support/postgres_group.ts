@@ -79,7 +79,9 @@ export class PostgresGroup {
     try {
       // Without standbys, a synchronous primary answers no commit yet; none is
       // needed to copy it.
-      primary.server = new PostgresServer({ settings, port: primary.port });
+      primary.server = new PostgresServer({
+        ...{ settings, port: primary.port, mayBeCopy: true },
+      });
       await primary.server.start();
       await group.heal();
       return group;

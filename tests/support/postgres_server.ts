@@ -5,6 +5,7 @@
  * @module
  */
 
+import { existsSync } from "node:fs";
 import { systemClock } from "../../services/shared/clock.ts";
 import type { DatabaseConnection } from "../../services/shared/postgres/connection.ts";
 import {
@@ -63,6 +64,13 @@ export interface PostgresServerOptions {
    * @default no TLS
    */
   readonly tls?: { readonly certPem: string; readonly keyPem: string };
+  /**
+   * Whether its files may be a copy of those of another server of the run, which
+   * saves a second of processor time. Both then have the same identifier.
+   *
+   * @default {false}
+   */
+  readonly mayBeCopy?: boolean;
 }
 
 const HOST = "127.0.0.1";
@@ -84,6 +92,12 @@ const SETTINGS = {
   wal_retrieve_retry_interval: "100ms",
 };
 
+/**
+ * The environment variable with a folder for what is the same for all tests of
+ * a run; see `scripts/launch/test_run.ts`.
+ */
+const CONSTANTS_VARIABLE = "TEST_CONSTANTS";
+
 /** The servers of the isolate, by their options. */
 const SHARED = new Map<string, PostgresServer>();
 
@@ -99,7 +113,7 @@ export function sharedPostgres(
   const key = JSON.stringify(options);
   const there = SHARED.get(key);
   if (there !== undefined) return there;
-  const server = new PostgresServer(options);
+  const server = new PostgresServer({ ...options, mayBeCopy: true });
   SHARED.set(key, server);
   if (canRun("postgres")) {
     Deno.test.beforeAll(() => server.start());
@@ -291,7 +305,7 @@ export class PostgresServer {
   }
 
   async #initialize(): Promise<ServerFolder> {
-    const { password, primary, standbyName = "standby", tls } = this.#options;
+    const { primary, standbyName = "standby", tls } = this.#options;
     const folder = await ServerFolder.make("postgres_server_");
     const data = `${folder.path}/data`;
     if (primary !== undefined) {
@@ -302,15 +316,7 @@ export class PostgresServer {
         `application_name=${standbyName}`,
       ]);
     } else {
-      const auth = password === undefined ? ["-A", "trust"] : [
-        "-A",
-        "scram-sha-256",
-        `--pwfile=${await folder.write("pw", password)}`,
-      ];
-      await folder.run("initdb", [
-        ...["-D", data, "-U", USER, "-E", "UTF8", "--locale=C", "--no-sync"],
-        ...auth,
-      ]);
+      await this.#makeData(folder, data);
     }
     const settings: Record<string, string> = {
       ...SETTINGS,
@@ -330,8 +336,51 @@ export class PostgresServer {
     return folder;
   }
 
+  /** Makes the files of a new server. */
+  async #makeData(folder: ServerFolder, data: string): Promise<void> {
+    const { password, mayBeCopy = false } = this.#options;
+    const constants = Deno.env.get(CONSTANTS_VARIABLE);
+    const original = mayBeCopy && password === undefined && constants
+      ? `${constants}/postgres`
+      : undefined;
+    if (original !== undefined && existsSync(original)) {
+      return await copyFolder(original, data);
+    }
+    const auth = password === undefined ? ["-A", "trust"] : [
+      "-A",
+      "scram-sha-256",
+      `--pwfile=${await folder.write("pw", password)}`,
+    ];
+    await folder.run("initdb", [
+      ...["-D", data, "-U", USER, "-E", "UTF8", "--locale=C", "--no-sync"],
+      ...auth,
+    ]);
+    if (original !== undefined) await publish(data, original);
+  }
+
   async #answers(): Promise<boolean> {
     await this.sql("SELECT 1");
     return true;
   }
+}
+
+/** Makes a copy that others see at once and whole; the first one stays. */
+async function publish(data: string, original: string): Promise<void> {
+  const copy = `${original}_${crypto.randomUUID()}`;
+  await copyFolder(data, copy);
+  try {
+    await Deno.rename(copy, original);
+  } catch (error) {
+    if (!existsSync(original)) throw error;
+  }
+}
+
+/** Copies a folder with the owners of its files. */
+async function copyFolder(from: string, to: string): Promise<void> {
+  const { success } = await new Deno.Command("bash", {
+    args: ["-c", 'cp -a "$0" "$1"', from, to],
+    stdin: "null",
+    stdout: "null",
+  }).output();
+  if (!success) throw new Error(`Cannot copy "${from}": cp failed`);
 }
