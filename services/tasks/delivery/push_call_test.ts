@@ -416,7 +416,7 @@ Deno.test("call() reads compressed answers, and refuses what expands without end
     "/br": ["br", brotliCompressSync(text)],
     "/plain": ["identity", Buffer.from(text)],
     "/long": ["gzip", gzipSync("a".repeat(1_000_000))],
-    "/bomb": ["br", brotliCompressSync(Buffer.alloc(100_000_000))],
+    "/bomb": ["br", brotliCompressSync(Buffer.alloc(10_000_000))],
     "/cut": ["gzip", gzipSync(noise(200_000))],
     "/broken": ["gzip", gzipSync(text).subarray(0, 30)],
     "/zstd": ["zstd", Buffer.from("(µ/ý")],

@@ -116,7 +116,10 @@ Deno.test("decodeWords() gives back what was encoded", async () => {
     ]
   ) {
     const words = listWords(text);
-    assertEquals(decodeWords(encodeWords(words)), words);
+    const decoded = decodeWords(encodeWords(words));
+    assertEquals({ ...decoded, terms: [] }, { ...words, terms: [] });
+    // As text, since comparing 40,000 terms takes seconds.
+    assertEquals(showTerms(decoded), showTerms(words));
   }
   const bytes = encodeWords(listWords("Ann: Where is the key?"));
   await eachRound({ rounds: 200, seed: 5 }, ({ random }) => {
@@ -126,6 +129,10 @@ Deno.test("decodeWords() gives back what was encoded", async () => {
     decodeWords(cut);
   });
 });
+
+function showTerms(words: MemoryWords | undefined): string {
+  return JSON.stringify([...words?.terms ?? []].sort());
+}
 
 Deno.test("decodeWords() refuses another version", () => {
   const bytes = encodeWords(listWords("tea"));
