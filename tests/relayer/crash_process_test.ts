@@ -27,6 +27,7 @@ serviceTest(["postgres"], {
     const relayers = await RelayerCluster.start({
       instances: 2,
       harms: ["kill primary", "kill instance"],
+      maxOutageMs: 30_000,
     });
     const outcome = await runChaos({
       ...{ relayers, kills: 2, seed: 5, maxLoadMs: 200, pairs: 10 },

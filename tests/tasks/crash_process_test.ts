@@ -39,6 +39,7 @@ serviceTest(["postgres"], {
       folder: folder.path,
       instances: 2,
       harms: ["kill primary", "kill instance"],
+      maxOutageMs: 30_000,
     });
     const outcome = await runChaos({
       service,

@@ -184,9 +184,12 @@ export class ChaosPairs {
   ): Promise<Answer<readonly string[]> | undefined> {
     const { text, namespace } = memory;
     return await this.#call(isOpen, async (mem) => {
-      const { results } = await mem.recall({
-        ...{ query: text, namespace, limit: 5 },
-      });
+      const ask = () => mem.recall({ query: text, namespace, limit: 5 });
+      let answer = await ask();
+      // While the owner's memories are read anew, as after a failover, a recall
+      // covers those read so far.
+      while (answer.partial === true) answer = await ask();
+      const { results } = answer;
       return results.filter((one) => one.text === text)
         .map(({ id }) => id ?? "");
     }, this.#anotherThan(by));

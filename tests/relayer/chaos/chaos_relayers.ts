@@ -174,7 +174,7 @@ export class RelayerCluster implements ChaosRelayers {
   static async start(
     options: Pick<
       PostgresClusterOptions<RelayerProcess>,
-      "instances" | "harms"
+      "instances" | "harms" | "maxOutageMs"
     >,
   ): Promise<RelayerCluster> {
     const folder = await Deno.makeTempDir({ prefix: "relayer_test_" });

@@ -61,7 +61,10 @@ export class SingleService implements ChaosService<TasksProcess> {
 /** Starts instances on a database; `folder` is for their own files. */
 export function startCluster(
   { folder, ...options }:
-    & Pick<PostgresClusterOptions<TasksProcess>, "instances" | "harms">
+    & Pick<
+      PostgresClusterOptions<TasksProcess>,
+      "instances" | "harms" | "maxOutageMs"
+    >
     & { readonly folder: string },
 ): Promise<PostgresCluster<TasksProcess>> {
   let probes = 0;
