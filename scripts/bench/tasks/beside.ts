@@ -41,13 +41,14 @@ const TOLD = 50;
 const TOLD_ROUNDS = 7;
 
 /**
- * Creates that each process has answered before it is measured: by then the
- * runtime has compiled the hot code, of three processes as of one.
+ * Creates that each process has answered before it is measured: the runtime goes
+ * on compiling the hot code for ten to twenty seconds, in which creates become
+ * half as fast again.
  */
-const WARM_CREATES = 6_000;
+const WARM_CREATES = 60_000;
 const WARM_SECONDS = 2;
 /** The most loads that warm a process up, on a machine that is busy. */
-const WARM_LOADS = 6;
+const WARM_LOADS = 12;
 
 /** Queues that are measured in turns. */
 interface Beside {
