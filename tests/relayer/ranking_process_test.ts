@@ -2,6 +2,7 @@ import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import type { RecallMemory } from "../../mod.ts";
 import { onStores } from "./on_stores.ts";
 import { RelayerHome } from "./relayer_home.ts";
+import { recallAll } from "./wire_client.ts";
 
 const TEXTS = [
   "Nora is allergic to hazelnuts and carries an injector in her bag.",
@@ -174,14 +175,9 @@ onStores({
           await mem.rememberBulkAndWait(items);
         }
         const query = words.join(" ").slice(0, 60_000);
-        const ask = () =>
-          mem.recall({
-            ...{ query, limit: 100, ranking: "fused", explain: true },
-          });
-        let answer = await ask();
-        // On a busy machine a recall may cover only the memories read so far.
-        while (answer.partial === true) answer = await ask();
-        const { results } = answer;
+        const { results } = await recallAll(() =>
+          mem.recall({ query, limit: 100, ranking: "fused", explain: true })
+        );
         assertEquals(results.length, 100);
         for (const { explanation, relevance = NaN } of results) {
           assert((explanation?.matched.length ?? 99) <= 64);

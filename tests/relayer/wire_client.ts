@@ -120,6 +120,19 @@ export function getMember(json: unknown, name: string): unknown {
 }
 
 /**
+ * Asks for a recall until its answer covers all memories. While a relayer reads
+ * the memories of an owner, as after a failover, it recalls only those that it
+ * has read.
+ */
+export async function recallAll<Answer>(
+  recall: () => Promise<Answer>,
+): Promise<Answer> {
+  let answer = await recall();
+  while (getMember(answer, "partial") === true) answer = await recall();
+  return answer;
+}
+
+/**
  * Returns the member `name` of a JSON object, which has to be a string.
  *
  * @throws {TypeError} When it is something else.

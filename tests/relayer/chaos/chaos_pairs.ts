@@ -10,6 +10,7 @@ import { Mem, MemError, RememberJobTimeout } from "../../../mod.ts";
 import { pause } from "../../support/chaos/chaos_service.ts";
 import type { RelayerProcess } from "../../support/relayer_process.ts";
 import type { SeededRandom } from "../../support/seeded_random.ts";
+import { recallAll } from "../wire_client.ts";
 import type { ChaosRelayers } from "./chaos_relayers.ts";
 import type { ChaosTexts } from "./chaos_texts.ts";
 import type {
@@ -184,12 +185,9 @@ export class ChaosPairs {
   ): Promise<Answer<readonly string[]> | undefined> {
     const { text, namespace } = memory;
     return await this.#call(isOpen, async (mem) => {
-      const ask = () => mem.recall({ query: text, namespace, limit: 5 });
-      let answer = await ask();
-      // While the owner's memories are read anew, as after a failover, a recall
-      // covers those read so far.
-      while (answer.partial === true) answer = await ask();
-      const { results } = answer;
+      const { results } = await recallAll(() =>
+        mem.recall({ query: text, namespace, limit: 5 })
+      );
       return results.filter((one) => one.text === text)
         .map(({ id }) => id ?? "");
     }, this.#anotherThan(by));

@@ -8,6 +8,7 @@ import {
   getMember,
   readList,
   readText,
+  recallAll,
   type WireClient,
 } from "../wire_client.ts";
 import type { KnownMemories, KnownMemory } from "./known_memories.ts";
@@ -219,15 +220,13 @@ export async function verifyRecall(
   await forAll(memories, {
     ...{ what: "recalled", tell },
     async work({ id, text, namespace, fate }) {
-      const ask = () =>
+      const json = await recallAll(() =>
         client.expect(200, ["POST", "/api/recall", {
           query: text,
           namespace,
           limit: MAX_RECALLED,
-        }]);
-      let json = await ask();
-      // A recall covers the memories read so far while they are read anew.
-      while (getMember(json, "partial") === true) json = await ask();
+        }])
+      );
       const found = readList(json, "results")
         .filter((one) => getMember(one, "text") === text)
         .map((one) => getMember(one, "id"));
