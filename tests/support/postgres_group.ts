@@ -34,14 +34,14 @@ interface Slot {
 
 /** How long a standby may take to follow, in milliseconds. */
 const FOLLOW_MS = 60_000;
+/** The setting that names the standbys which commits wait for. */
+const CONFIRMING = "synchronous_standby_names";
 
 /** A primary and its standbys. */
 export class PostgresGroup {
   readonly #slots: readonly Slot[];
   readonly #settings: Readonly<Record<string, string>>;
   #primary: Slot;
-  /** The standbys that commits wait for, while there is none. */
-  #names = "";
 
   private constructor(
     slots: readonly Slot[],
@@ -71,17 +71,13 @@ export class PostgresGroup {
       wal_keep_size: "256MB",
       max_wal_senders: "10",
       hot_standby: "on",
-      ...(isSynchronous
-        ? { synchronous_standby_names: `ANY 1 (${names})` }
-        : {}),
+      ...(isSynchronous ? { [CONFIRMING]: `ANY 1 (${names})` } : {}),
     };
     const group = new PostgresGroup(slots, settings, primary);
     try {
       // Without standbys, a synchronous primary answers no commit yet; none is
       // needed to copy it.
-      primary.server = new PostgresServer({
-        ...{ settings, port: primary.port, mayBeCopy: true },
-      });
+      primary.server = new PostgresServer({ settings, port: primary.port });
       await primary.server.start();
       await group.heal();
       return group;
@@ -208,13 +204,12 @@ export class PostgresGroup {
 
   /** Has commits wait for a standby that does not exist. */
   async loseStandby(): Promise<void> {
-    this.#names = await this.#confirmingNames();
     await this.#confirmBy("ANY 1 (missing)");
   }
 
-  /** Has commits wait again for the standbys of before `loseStandby()`. */
+  /** Has commits wait for the group's own standbys again. */
   async restoreStandby(): Promise<void> {
-    await this.#confirmBy(this.#names);
+    await this.#confirmBy(this.#settings[CONFIRMING] ?? "");
   }
 
   /** How many commits wait for a standby. */
@@ -225,19 +220,13 @@ export class PostgresGroup {
     return rows.length;
   }
 
-  async #confirmingNames(): Promise<string> {
-    const [row] = await this.primary.sql("SHOW synchronous_standby_names");
-    return String(row?.["synchronous_standby_names"]);
-  }
-
   async #confirmBy(names: string): Promise<void> {
-    await this.primary.sql(
-      `ALTER SYSTEM SET synchronous_standby_names = '${names}'`,
-    );
+    await this.primary.sql(`ALTER SYSTEM SET ${CONFIRMING} = '${names}'`);
     await this.primary.sql("SELECT pg_reload_conf()");
-    await waitUntil(async () => await this.#confirmingNames() === names, {
-      what: "the server to read its settings",
-    });
+    await waitUntil(async () => {
+      const [row] = await this.primary.sql(`SHOW ${CONFIRMING}`);
+      return row?.[CONFIRMING] === names;
+    }, { what: "the server to read its settings" });
   }
 
   /** Ends all servers. */

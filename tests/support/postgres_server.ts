@@ -64,13 +64,6 @@ export interface PostgresServerOptions {
    * @default no TLS
    */
   readonly tls?: { readonly certPem: string; readonly keyPem: string };
-  /**
-   * Whether its files may be a copy of those of another server of the run, which
-   * saves a second of processor time. Both then have the same identifier.
-   *
-   * @default {false}
-   */
-  readonly mayBeCopy?: boolean;
 }
 
 const HOST = "127.0.0.1";
@@ -113,7 +106,7 @@ export function sharedPostgres(
   const key = JSON.stringify(options);
   const there = SHARED.get(key);
   if (there !== undefined) return there;
-  const server = new PostgresServer({ ...options, mayBeCopy: true });
+  const server = new PostgresServer(options);
   SHARED.set(key, server);
   if (canRun("postgres")) {
     Deno.test.beforeAll(() => server.start());
@@ -336,11 +329,15 @@ export class PostgresServer {
     return folder;
   }
 
-  /** Makes the files of a new server. */
+  /**
+   * Makes the files of a new server. In a run of many tests they are a copy of
+   * those of the first one, which saves a second of processor time; these
+   * servers have the same identifier.
+   */
   async #makeData(folder: ServerFolder, data: string): Promise<void> {
-    const { password, mayBeCopy = false } = this.#options;
+    const { password } = this.#options;
     const constants = Deno.env.get(CONSTANTS_VARIABLE);
-    const original = mayBeCopy && password === undefined && constants
+    const original = password === undefined && constants
       ? `${constants}/postgres`
       : undefined;
     if (original !== undefined && existsSync(original)) {
