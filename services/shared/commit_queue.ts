@@ -340,8 +340,8 @@ export class CommitQueue<Batch extends QueuedBatch> {
       const { batch } = next.item;
       rows += batch.rows;
       chars += batch.chars;
-      const isFull = rows > maxRows || chars > maxGroupChars || batch.isAlone;
-      if (group.length > 0 && isFull) break;
+      const fits = rows <= maxRows && chars <= maxGroupChars && !batch.isAlone;
+      if (group.length > 0 && !fits) break;
       group.push(next.item);
       this.#waiting.remove(next);
       this.#waiting.charge(batch.tenant, batch.rows);

@@ -42,12 +42,12 @@ const TOLD_ROUNDS = 7;
 
 /**
  * Creates that each process has answered before it is measured: the runtime goes
- * on compiling the hot code for ten to twenty seconds, in which creates become
- * half as fast again.
+ * on compiling the hot code for ten to twenty seconds, in which the creates per
+ * second grow by half.
  */
 const WARM_CREATES = 60_000;
 const WARM_SECONDS = 2;
-/** The most loads that warm a process up, on a machine that is busy. */
+/** The most loads that warm a process up, where it is slow. */
 const WARM_LOADS = 12;
 
 /** Queues that are measured in turns. */

@@ -12,6 +12,10 @@ function listWords(text: string): MemoryWords {
   return finish(memoryWordsSteps(text));
 }
 
+function showTerms(words: MemoryWords | undefined): string {
+  return JSON.stringify([...words?.terms ?? []].sort());
+}
+
 Deno.test("memoryWordsSteps() tells who speaks and what signs go by", () => {
   const cases: readonly (readonly [string, Partial<MemoryWords>])[] = [
     ["Ann: I left yesterday.", { speaker: "Ann", tellsTime: true }],
@@ -129,10 +133,6 @@ Deno.test("decodeWords() gives back what was encoded", async () => {
     decodeWords(cut);
   });
 });
-
-function showTerms(words: MemoryWords | undefined): string {
-  return JSON.stringify([...words?.terms ?? []].sort());
-}
 
 Deno.test("decodeWords() refuses another version", () => {
   const bytes = encodeWords(listWords("tea"));
